@@ -10,8 +10,9 @@ import numpy as np
 
 from service.engine import AttentionMap, FloatArray, InvalidOption, Search, Selector, Token
 from service.figures import exports
-from service.figures.figure import Naming, column_tokens, compare, contrast, one, row_tokens
+from service.figures.figure import compare, contrast, one
 from service.figures.labels import labels
+from service.figures.panels import Naming, column_tokens, row_tokens
 from service.figures.theme import ThemeName
 from translucent_mt.backend import Model
 from translucent_mt.checks import check_choice

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from service.engine import InvalidOption
-from service.figures.figure import Figure
 from service.figures.html import as_html
+from service.figures.panels import Figure
 from service.figures.renderer_process import VegaRenderer, read_cached, write_cached
 from service.figures.theme import ThemeName
 from service.figures.vega_lite import specification

@@ -29,10 +29,10 @@ from service.engine import (
     WorkerSettings,
 )
 from service.engine.attention.selection import relocated
+from service.engine.jobs import WeightSelection
 from service.engine.model.cuda_decoder_state import DeviceRows
 from service.engine.model.device import CPU, CUDA
 from service.engine.model.onnx_model import OnnxModel, load_model
-from service.engine.types import WeightSelection
 
 DeviceName = Literal["cuda", "cpu"]
 PRECISION = "fp16"  # of the graphs for a GPU

@@ -14,8 +14,9 @@ from service.api.rendering import REPRESENTATIONS, render_attention, render_cell
 from service.api.schemas.attention import AttentionRequest
 from service.engine import AttentionMap, ModelInfo
 from service.figures import exports
-from service.figures.figure import Figure, Naming, ViewName, compare, contrast, one, several
+from service.figures.figure import compare, contrast, one, several
 from service.figures.html import as_html
+from service.figures.panels import Figure, Naming, ViewName
 from service.figures.rasteriser import rasteriser_version
 from service.figures.renderer import FigureRenderer
 from service.figures.theme import ThemeName

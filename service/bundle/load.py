@@ -9,7 +9,8 @@ from pathlib import Path
 
 from service.bundle.checksums import check_file, digest_of
 from service.bundle.errors import BundleCorrupt, BundleMissing
-from service.bundle.manifest import MANIFEST_NAME, TOKENIZER_NAME, Manifest, check_manifest, parse_manifest
+from service.bundle.manifest import MANIFEST_NAME, TOKENIZER_NAME, Manifest, parse_manifest
+from service.bundle.manifest_checks import check_manifest
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from service.bundle.checksums import checksum_of
-from service.bundle.manifest import MANIFEST_NAME, check_manifest
+from service.bundle.manifest import MANIFEST_NAME
+from service.bundle.manifest_checks import check_manifest
 
 
 def write_manifest(folder: Path, document: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from typing import NoReturn
 from tqdm import tqdm
 
 from service.cli.lines import STANDARD
-from service.cli.translate import BulkOptions, OpenedModels, open_models
+from service.cli.open_models import BulkOptions, OpenedModels, open_models
 from service.documents.errors import DocumentError
 from service.documents.format import (
     Limits,

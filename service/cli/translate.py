@@ -15,14 +15,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 from tqdm import tqdm
 
 from service.bundle.alignment import pharaoh, white_space_words
 from service.bundle.confidence import SIGNALS
-from service.cli.find_model import ModelQuery, find_legs
 from service.cli.lines import (
     STANDARD,
     WriteLines,
@@ -33,64 +31,22 @@ from service.cli.lines import (
     quiet_when_output_closes,
     read_lines,
 )
+from service.cli.open_models import BulkOptions, OpenedModels, open_models
 from service.engine import (
-    DEFAULT_ROWS,
-    Budget,
     EmptyInput,
-    EngineSettings,
-    Glossary,
     InvalidInput,
     InvalidOption,
-    ModelSettings,
-    Pair,
     SentenceDetail,
     SentenceQuality,
     Translation,
-    TranslationOptions,
-    Translator,
-    ValueHandling,
-    WorkerSettings,
     normalised_score,
-    open_translator,
-    translate_in_legs,
 )
-from service.glossaries.checks import GlossaryLimits, InvalidGlossary
-from service.glossaries.folder import glossary_in_file
 
 WINDOW_LINES = 4096  # sorted by length together
 CHUNK_LINES = 64  # translated by one call
 WINDOWS_IN_PROGRESS = 2
 SHOWN_LINES = 20  # numbers of lines in a note
 THE_INPUT, THE_TARGETS = "the input", "the target file"  # in errors
-EVERYTHING = 1 << 40  # no limit: only this program fills the queue
-
-
-@dataclass(frozen=True, slots=True)
-class BulkOptions:
-    """The input, the model and the outputs of one call."""
-
-    wanted: ModelQuery  # the model
-    models_dir: Path
-    texts: tuple[str, ...] = ()  # instead of the lines of the input
-    input: Path | None = None  # None or -: standard input
-    output: Path | None = None  # None or -: standard output
-    beam_size: int | None = None  # None: the beam size that the model was measured with
-    values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
-    glossary: Path | None = None  # a file of terms
-    glossary_limits: GlossaryLimits = field(default_factory=GlossaryLimits)
-    split_sentences: bool = True  # a line may hold several sentences; given translations are never split
-    target_file: Path | None = None  # given translations: score and align these instead of translating
-    alignments: Path | None = None  # Pharaoh i-j over white-space words
-    quality: Path | None = None  # the expected usable share of each line, 0 to 1; empty where nothing is translated
-    signals: Path | None = None  # what the quality is computed from, as JSON, for `python -m training confidence`
-    min_quality: float | None = None
-    keep_source: bool = False  # sentences below min_quality stay as they are
-    scores: Path | None = None  # length-normalised log-probability of each line; 0 where nothing is translated
-    device: Literal["cpu", "cuda", "auto"] = "auto"
-    precision: Literal["int8", "fp16", "fp32"] | None = None  # None: the fastest that the bundle has for the device
-    intra_threads: int = 1  # of ONNX Runtime, inside one run
-    max_rows: int = DEFAULT_ROWS
-    inter_threads: int = 0  # decode threads; 0 chooses by device and cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,75 +109,6 @@ def run(options: BulkOptions) -> None:
     opened = open_models(options)
     with quiet_when_output_closes():
         asyncio.run(_run(options, opened))
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedModels:
-    """The translators of a pair, and how they search."""
-
-    legs: Sequence[Translator]  # one, or two through the pivot language
-    search: TranslationOptions  # each leg uses its own settings for what is left open
-    length_penalty: float  # of the last leg
-
-    async def translate(self, texts: Sequence[str], *, split: bool = True) -> list[Translation]:
-        """Translate texts in one or two legs."""
-
-        async def run_leg(leg: Translator, texts: Sequence[str], options: TranslationOptions) -> list[Translation]:
-            return await leg.translate(texts, options, split=split)
-
-        return await translate_in_legs(self.legs, texts, self.search, run_leg)
-
-    async def start(self) -> None:
-        """Start the workers and warm them up."""
-        await asyncio.gather(*(leg.start() for leg in self.legs))
-
-    async def stop(self) -> None:
-        """Stop the workers."""
-        await asyncio.gather(*(leg.stop(0.0) for leg in self.legs))
-
-
-def open_models(options: BulkOptions) -> OpenedModels:
-    """Return the wanted model, or those of two legs; raise InvalidInput, BundleError or DeviceUnavailable."""
-    model_settings = ModelSettings(options.device, options.precision, options.intra_threads)
-    found = find_legs(options.wanted, options.models_dir, model_settings)
-    if len(found) > 1:
-        _explain_pivot(options, [leg.pair for leg in found], [leg.bundle.manifest.name for leg in found])
-    budget = Budget(rows=options.max_rows, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
-    settings = EngineSettings(model_settings, WorkerSettings(budget, inter_threads=options.inter_threads))
-    glossary = _glossary(options, [leg.pair for leg in found])
-    legs = [open_translator(leg.bundle, settings).for_pair(*leg.pair) for leg in found]
-    search = TranslationOptions(
-        beam_size=options.beam_size,
-        values=options.values,
-        glossary=glossary,
-        details=bool(options.alignments or options.scores),
-        min_quality=options.min_quality,
-        keep_source=options.keep_source,
-    )
-    return OpenedModels(legs, search, found[-1].bundle.manifest.decoding.length_penalty)
-
-
-def _glossary(options: BulkOptions, pairs: Sequence[Pair]) -> Glossary | None:
-    """Return the glossary of the wanted file; raise InvalidGlossary."""
-    if options.glossary is None:
-        return None
-    if len(pairs) > 1:
-        raise InvalidGlossary(
-            f"A glossary works in one translation, and this one goes through {pairs[0][1]}. Translate in two calls, "
-            "each with its own glossary."
-        )
-    return glossary_in_file(options.glossary, pairs[0], options.glossary_limits)
-
-
-def _explain_pivot(options: BulkOptions, pairs: Sequence[Pair], names: Sequence[str]) -> None:
-    """Write to standard error that two models translate; raise InvalidOption if one has to."""
-    source, pivot, target = pairs[0][0], pairs[0][1], pairs[1][1]
-    if options.target_file:
-        raise InvalidOption(
-            f"--target-file needs a model that translates {source} → {target} itself; there are only models of two "
-            f"legs, through {pivot}."
-        )
-    print(f"translucent: {source} → {pivot} → {target}, by {names[0]} and {names[1]}", file=sys.stderr)  # noqa: T201
 
 
 def low_quality_note(low: Sequence[int], options: BulkOptions) -> str:

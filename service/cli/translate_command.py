@@ -9,6 +9,7 @@ import typer
 from service.cli import documents
 from service.cli import translate as bulk
 from service.cli.find_model import ModelQuery
+from service.cli.open_models import BulkOptions
 from service.cli.options import (
     FAILED,
     INTERRUPTED,
@@ -152,7 +153,7 @@ def translate(
     )
     warn_of_old_names()
     configure_logging("warning", "console", sys.stderr)
-    options = bulk.BulkOptions(
+    options = BulkOptions(
         wanted=ModelQuery(model, source, target, own.default_bundles, own.pivot or None),
         models_dir=own.models_dir,
         texts=tuple(texts or ()),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from service.engine.types import FinishReason
+from service.engine.jobs import FinishReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,15 @@ from service.bundle.limits import WRAP_TOKENS
 from service.bundle.load import Bundle
 from service.bundle.repository import in_gallery
 from service.engine.events import EventListener, ignore_event
+from service.engine.jobs import MAX_BEAM_SIZE
 from service.engine.model.device import ModelSettings, Placement, place_among
+from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
-from service.engine.scheduling.requests import WorkerSettings
+from service.engine.scheduling.pending import WorkerSettings
 from service.engine.scheduling.scheduler import DEFAULT_ROWS
 from service.engine.scheduling.worker import Worker
 from service.engine.text.tokenizer import load_tokenizers
 from service.engine.translation.translator import Translator
-from service.engine.types import MAX_BEAM_SIZE, ModelInfo
 
 AnyWorker = TypeVar("AnyWorker", bound=SentenceWorker, covariant=True)
 

@@ -23,9 +23,9 @@ from service.engine.languages.tags import Languages
 from service.engine.lazy.loading import LazyLoader
 from service.engine.lazy.translator import LazyTranslator
 from service.engine.loader import EngineHost, EngineSettings, WorkerFactory, load_worker, open_translator
+from service.engine.model_info import ModelInfo, ModelState, ModelStateName
 from service.engine.thread_pools import in_daemon_thread
 from service.engine.translation.translator import Translator
-from service.engine.types import ModelInfo, ModelState, ModelStateName
 
 Result = TypeVar("Result")
 AnyTranslator = Translator | LazyTranslator

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from service.engine import AttentionMap, InvalidOption, Token
-from service.figures.figure import DIGITS, column_tokens, row_tokens
+from service.figures.figure import DIGITS
+from service.figures.panels import column_tokens, row_tokens
 
 COLUMNS = ("map", "layer", "head", "row", "row_token", "column", "column_token", "weight", "logprob", "rank", "step")
 FORMULA = "=+-@\t\r"  # the first characters of formulas

@@ -12,7 +12,7 @@ import math
 from html import escape
 from typing import Any
 
-from service.figures.figure import Figure, Panel
+from service.figures.panels import Figure, Panel
 from service.figures.theme import FONT, THEMES, ThemeName
 
 _IN_SCRIPTS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from service.figures.figure import DIGITS, Figure, Panel, checked
+from service.figures.figure import DIGITS, checked
+from service.figures.panels import Figure, Panel
 from service.figures.theme import THEMES, ThemeName, config
 from service.figures.vega_lite import SCHEMA
 from service.pooling.model import Pooling

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from service.figures.figure import Panel
 from service.figures.labels import width
+from service.figures.panels import Panel
 
 # Most tokens on a side, pixels of a cell, font size.
 _SINGLE = ((8, 44, 13), (14, 36, 13), (24, 27, 12), (40, 20, 11), (64, 15, 10), (1000, 12, 9))

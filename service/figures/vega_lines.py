@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from service.figures.figure import Panel
+from service.figures.panels import Panel
 from service.figures.theme import Theme
 
 SEEN = 0.02  # smaller weights have no visible line

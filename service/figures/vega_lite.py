@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from service.figures import labels
-from service.figures.figure import Figure, Panel, Score
+from service.figures.panels import Figure, Panel, Score
 from service.figures.sizes import Sizes
 from service.figures.theme import FONT, FONT_RIGHT_TO_LEFT, THEMES, Theme, ThemeName, config
 from service.figures.vega_lines import line_layers

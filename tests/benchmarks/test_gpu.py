@@ -23,8 +23,8 @@ from benchmarks.gpu.checks import (
 from benchmarks.gpu.memory import gpu_megabytes, gpu_name
 from service.bundle.load import Bundle, load_bundle
 from service.engine import SentenceResult
+from service.engine.jobs import Hypothesis
 from service.engine.text.tokenizer import load_tokenizers
-from service.engine.types import Hypothesis
 
 TEXTS = ("I lost.", "Where is the station?", "The meeting was moved to Thursday because the room is too small.")
 

@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 
 from service.api.state import Service
+from service.engine.jobs import FloatArray
+from service.engine.model_info import ModelInfo
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
-    FloatArray,
-    ModelInfo,
     StreamedEnd,
     StreamedSentence,
     StreamedToken,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.bundle.load import is_bundle, load_bundle
-from service.bundle.manifest import check_manifest
+from service.bundle.manifest_checks import check_manifest
 from service.engine.errors import BundleCorrupt, BundleIncompatible, BundleMissing
 from tests.support.manifests import FILE_NAMES, manifest_document, write_bundle
 

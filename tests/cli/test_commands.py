@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from service.cli import translate as bulk
 from service.cli.find_model import ModelQuery
 from service.cli.main import cli
+from service.cli.open_models import BulkOptions
 from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
 from tests.support import log_state
 from tests.support.manifests import write_bundle
@@ -139,7 +140,7 @@ def test_shells_can_complete_commands() -> None:
 
 
 def test_texts_are_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[bulk.BulkOptions] = []
+    taken: list[BulkOptions] = []
     monkeypatch.setattr(bulk, "run", taken.append)
     assert run("translate", "Hello.", "Bye.", "--to", "fr", TRANSLUCENT_DEFAULT_MODELS="m").exit_code == 0
     assert taken[0].texts == ("Hello.", "Bye.")
@@ -164,7 +165,7 @@ def test_models_as_json_is_json(tmp_path: Path) -> None:
 
 
 def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[bulk.BulkOptions] = []
+    taken: list[BulkOptions] = []
     monkeypatch.setattr(bulk, "run", taken.append)
     paths = [f"--{name}={name}.txt" for name in ("input", "output", "target-file", "alignments", "scores")]
     more = [
@@ -184,7 +185,7 @@ def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
     assert run("translate", *paths, *more, TRANSLUCENT_INTRA_THREADS="2", TRANSLUCENT_PRECISION="fp16").exit_code == 0
     assert taken == [
-        bulk.BulkOptions(
+        BulkOptions(
             wanted=ModelQuery("m", "en", "fr"),
             models_dir=Path("folder"),
             input=Path("input.txt"),
@@ -202,7 +203,7 @@ def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_old_name_of_an_option_works_and_a_line_says_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[bulk.BulkOptions] = []
+    taken: list[BulkOptions] = []
     monkeypatch.setattr(bulk, "run", taken.append)
     result = run("translate", "Hello.", "--threads", "3")
     assert (result.exit_code, taken[0].intra_threads) == (0, 3)
@@ -227,7 +228,7 @@ def test_the_old_name_of_an_option_works_and_a_line_says_the_new_one(monkeypatch
 def test_what_translate_cannot_do_is_said(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
-    def fail(_options: bulk.BulkOptions) -> None:
+    def fail(_options: BulkOptions) -> None:
         raise error
 
     monkeypatch.setattr(bulk, "run", fail)

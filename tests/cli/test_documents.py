@@ -6,7 +6,7 @@ import pytest
 
 from service.cli.documents import DocumentOptions, are_documents, output_of, run
 from service.cli.find_model import ModelQuery
-from service.cli.translate import BulkOptions
+from service.cli.open_models import BulkOptions
 from service.documents.errors import UnsupportedDocument
 from service.documents.format import Limits
 from service.engine import InvalidInput, InvalidOption

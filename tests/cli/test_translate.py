@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from service.cli import open_models
 from service.cli import translate as bulk
 from service.cli.find_model import ModelQuery
-from service.cli.translate import BulkOptions, run
+from service.cli.open_models import BulkOptions
+from service.cli.translate import run
 from service.engine.errors import BundleMissing, InputTooLong, InvalidInput, InvalidOption, InvalidText
 from service.engine.translation.translator import Translator
 from service.glossaries.checks import InvalidGlossary
@@ -36,7 +38,7 @@ def translate(tmp_path: Path, worker: MirrorWorker, monkeypatch: pytest.MonkeyPa
     def open_mirror(*_: object) -> Translator:
         return translator_of(worker, limit=64)
 
-    monkeypatch.setattr(bulk, "open_translator", open_mirror)
+    monkeypatch.setattr(open_models, "open_translator", open_mirror)
     folder = write_bundle(tmp_path / "models" / "mirror")
 
     def translate(content: str | bytes, targets: str | None = None, **changes: Any) -> str:

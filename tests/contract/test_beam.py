@@ -6,9 +6,10 @@ import torch
 
 from service.bundle.manifest import DecodingDefaults, EarlyStopping
 from service.bundle.vocabulary import BOS, EOS, PAD
-from service.engine import types as served
+from service.engine.jobs import Hypothesis
 from service.engine.search.beam_search import Beam, candidates_for
 from service.engine.search.options import complete, search_options
+from service.engine.types import TranslationOptions
 from tests.support.tiny_networks import bahdanau, network, transformer
 from training.decoding.batches import pad_sources
 from training.decoding.beam_search import SearchOptions, beam_search
@@ -22,10 +23,10 @@ LIMIT = 24
 
 def search_as_served(
     net: Transformer | Bahdanau, source: list[int], beam_size: int, ending: EarlyStopping | None
-) -> served.Hypothesis:
+) -> Hypothesis:
     """Return the result of the service's search over one sentence with the PyTorch network."""
     beam = Beam(beam_size, eos=EOS, bos=BOS)
-    options = complete(served.TranslationOptions(beam_size), DecodingDefaults(early_stopping=ending))
+    options = complete(TranslationOptions(beam_size), DecodingDefaults(early_stopping=ending))
     beam.add(search_options(options, len(source) + 1, LIMIT), [*source, EOS])
     memory = net.encode(*pad_sources([source], torch.device("cpu"))).select(torch.zeros(beam_size, dtype=torch.int64))
     state = net.start(memory)

@@ -9,8 +9,8 @@ import pytest
 
 from service.bundle.vocabulary import EOS
 from service.engine.errors import InvalidOption
+from service.engine.jobs import AttentionKind, ScoringResult, WeightSelection
 from service.engine.model.explainer import Explainer
-from service.engine.types import AttentionKind, ScoringResult, WeightSelection
 from tests.support.exported import write_float
 from tests.support.tiny_networks import VARIANTS
 from training.recipe import TransformerConfig

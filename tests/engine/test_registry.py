@@ -27,10 +27,11 @@ from service.engine.loader import (
     own_cores,
     suiting,
 )
+from service.engine.model_info import WorkerState
 from service.engine.registry import Registry
-from service.engine.scheduling.requests import WorkerSettings
+from service.engine.scheduling.pending import WorkerSettings
 from service.engine.scheduling.scheduler import Budget
-from service.engine.types import TranslationOptions, WorkerState
+from service.engine.types import TranslationOptions
 from tests.support.manifests import manifest_document, write_bundle
 from tests.support.models_folder import WriteModel, model_writer
 from tests.support.vocabulary import tokenizer_json

@@ -24,8 +24,8 @@ from service.engine.errors import (
 from service.engine.loader import EngineSettings
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
+from service.engine.model_info import WorkerState
 from service.engine.registry import Registry
-from service.engine.types import WorkerState
 from tests.support.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
 
 FR, DE = "transformer-en-fr", "transformer-en-de"

@@ -7,23 +7,15 @@ import numpy as np
 import pytest
 
 from service.bundle.wrapping import Joined, Span, join
+from service.engine.jobs import ScoringRequest, SearchOptions, SentenceJob, WeightSelection
+from service.engine.model_info import WorkerState
 from service.engine.scheduling.worker import Worker
 from service.engine.text.segmentation import SegmentationOptions, segment_text
 from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.translation import streaming
 from service.engine.translation.streaming import StreamSource, stream_sentences
-from service.engine.types import (
-    ScoringRequest,
-    SearchOptions,
-    SentenceJob,
-    StreamedEnd,
-    StreamedSentence,
-    StreamedToken,
-    StreamEvent,
-    WeightSelection,
-    WorkerState,
-)
+from service.engine.types import StreamedEnd, StreamedSentence, StreamedToken, StreamEvent
 from tests.support.fake_model import EOS, ScriptedModel, copying_rule
 from tests.support.fake_worker import MirrorWorker
 from tests.support.vocabulary import small_tokenizer

@@ -20,9 +20,11 @@ from service.engine.errors import (
     TooManyWeights,
 )
 from service.engine.events import ignore_event
+from service.engine.jobs import AttentionKind
+from service.engine.model_info import WorkerState
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.translation.translator import Translator
-from service.engine.types import AttentionKind, AttentionOptions, TokenKind, TranslationOptions, WorkerState
+from service.engine.types import AttentionOptions, TokenKind, TranslationOptions
 from tests.support.fake_worker import MirrorWorker
 from tests.support.translators import translator_of
 

@@ -9,13 +9,7 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine import InvalidOption, open_translator
 from service.engine.translation.translator import Translator
-from service.engine.types import (
-    AttentionOptions,
-    StreamedEnd,
-    StreamedSentence,
-    StreamedToken,
-    TranslationOptions,
-)
+from service.engine.types import AttentionOptions, StreamedEnd, StreamedSentence, StreamedToken, TranslationOptions
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 SENTENCES = {

@@ -25,12 +25,13 @@ from service.engine.errors import (
     Overloaded,
 )
 from service.engine.events import EngineEvent, LoadChanged, RequestRejected, SentenceFinished
+from service.engine.jobs import FloatArray, ScoringRequest, SearchOptions, SentenceJob, WeightSelection
 from service.engine.loader import EngineSettings, LoadedWorker, load_worker
+from service.engine.model_info import WorkerState
 from service.engine.scheduling.admission import WorkerStatus
-from service.engine.scheduling.requests import WorkerSettings
+from service.engine.scheduling.pending import WorkerSettings
 from service.engine.scheduling.scheduler import Budget
 from service.engine.scheduling.worker import Worker
-from service.engine.types import FloatArray, ScoringRequest, SearchOptions, SentenceJob, WeightSelection, WorkerState
 from service.engine_process.client import restarts
 from service.engine_process.client import supervisor as parent
 from service.engine_process.client.cluster import EngineCluster, WorkerPool

@@ -17,7 +17,7 @@ from service.engine import (
     StageDone,
     StepDone,
 )
-from service.engine.types import ScoringResult, WeightSelection
+from service.engine.jobs import ScoringResult, WeightSelection
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from service.engine_process.packing import EVENTS, packed, unpacked
 from service.engine_process.protocol import Cancel, Done, EventReport, TokenChosen, Translate

@@ -5,8 +5,9 @@ from concurrent.futures import Future
 import pytest
 
 from service.engine.errors import NotReady
+from service.engine.jobs import ScoringRequest, SearchOptions, SentenceJob
+from service.engine.model_info import WorkerState
 from service.engine.scheduling.admission import QueueStatus
-from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, WorkerState
 from service.engine_process.client.cluster import WorkerPool
 from tests.support.fake_worker import MirrorWorker
 

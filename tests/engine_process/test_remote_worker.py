@@ -7,8 +7,9 @@ import pytest
 
 from service.engine.errors import Interrupted, NotReady, Overloaded
 from service.engine.events import EngineEvent, RequestRejected
+from service.engine.jobs import ScoringRequest, SearchOptions, SentenceJob
+from service.engine.model_info import WorkerState
 from service.engine.scheduling.admission import QueueStatus, WorkerStatus
-from service.engine.types import ScoringRequest, SearchOptions, SentenceJob, WorkerState
 from service.engine_process.client import remote_worker as remote
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker

@@ -9,8 +9,9 @@ import pytest
 
 from service.engine.errors import InvalidOption
 from service.engine.types import AttentionMap, Token
-from service.figures.figure import Naming, TooLargeToDraw, compare, contrast, one
+from service.figures.figure import TooLargeToDraw, compare, contrast, one
 from service.figures.labels import clean, label, labels
+from service.figures.panels import Naming
 from service.figures.vega_lite import percent, specification
 from tests.figures.maps import make_map, side
 

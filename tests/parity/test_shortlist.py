@@ -12,9 +12,9 @@ from tokenizers import Tokenizer
 
 from service.bundle.load import load_bundle
 from service.engine.errors import BundleCorrupt
+from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import load_model
-from service.engine.types import SearchOptions, SentenceJob
 from tests.support.decoding import decode
 from tests.support.exported import CARD, LOOSE, id_pairs, recipe_of
 from tests.support.tiny_networks import bahdanau, transformer

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from service.bundle.load import load_bundle
+from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_graph import graph_of
 from service.engine.model.step_graph import faster_step, look_up_chosen, scale_queries
-from service.engine.types import SearchOptions, SentenceJob
 from tests.support.decoding import decode
 from tests.support.exported import CARD, LOOSE, id_pairs, recipe_of
 from tests.support.tiny_networks import bahdanau, transformer

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from service.engine.jobs import Hypothesis, SentenceJob
 from service.engine.model.interface import Model
 from service.engine.scheduling.batch import Batch
-from service.engine.types import Hypothesis, SentenceJob
 
 
 def decode(model: Model, jobs: Sequence[SentenceJob], arrivals: Sequence[int]) -> list[Hypothesis]:

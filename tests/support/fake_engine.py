@@ -15,6 +15,8 @@ from service.engine.events import (
     SentencesCancelled,
     ignore_event,
 )
+from service.engine.jobs import AttentionScores, FloatArray, SearchTrace, TracedHypothesis
+from service.engine.model_info import ModelInfo, ModelState, ModelStateName
 from service.engine.registry import STATE_REASONS
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.search.options import check_quality
@@ -22,13 +24,7 @@ from service.engine.text.sentence_quality import with_quality
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
-    AttentionScores,
-    FloatArray,
-    ModelInfo,
-    ModelState,
-    ModelStateName,
     Search,
-    SearchTrace,
     SentenceDetail,
     SentenceQuality,
     StreamedEnd,
@@ -36,7 +32,6 @@ from service.engine.types import (
     StreamedToken,
     StreamEvent,
     Token,
-    TracedHypothesis,
     Translation,
     TranslationOptions,
 )

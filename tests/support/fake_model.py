@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from service.engine.jobs import AttentionScores, FloatArray, IntArray, ScoringResult, WeightSelection
 from service.engine.model.interface import Candidates, Encoded
-from service.engine.types import AttentionScores, FloatArray, IntArray, ScoringResult, WeightSelection
 
 PAD, BOS, EOS = 0, 1, 2
 Rule = Callable[[tuple[int, ...], tuple[int, ...]], FloatArray]

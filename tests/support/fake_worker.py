@@ -9,8 +9,7 @@ import numpy as np
 
 from service.engine.attention.selection import check_size, selected_scores
 from service.engine.errors import EngineError
-from service.engine.scheduling.admission import QueueStatus, WorkerStatus
-from service.engine.types import (
+from service.engine.jobs import (
     FinishReason,
     FloatArray,
     Hypothesis,
@@ -18,8 +17,9 @@ from service.engine.types import (
     ScoringResult,
     SentenceJob,
     SentenceResult,
-    WorkerState,
 )
+from service.engine.model_info import WorkerState
+from service.engine.scheduling.admission import QueueStatus, WorkerStatus
 
 LAYERS, HEADS = 2, 4
 

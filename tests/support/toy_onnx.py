@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from service.engine.types import FloatArray
+from service.engine.jobs import FloatArray
 from tests.support.fake_model import BOS, EOS
 from tests.support.manifests import manifest_document
 from tests.support.vocabulary import tokenizer_json

@@ -1,9 +1,9 @@
 """A translator over a fake worker."""
 
 from service.bundle.manifest import Manifest, parse_manifest
+from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.translation.translator import Translator
-from service.engine.types import ModelInfo
 from tests.support.manifests import manifest_document
 from tests.support.vocabulary import small_tokenizers
 

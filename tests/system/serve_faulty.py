@@ -12,12 +12,12 @@ import time
 from typing import Any
 
 from service.bundle.load import Bundle
+from service.engine.jobs import IntArray
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
 from service.engine.model.interface import Candidates, DecoderState
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.translation import translator
-from service.engine.types import IntArray
 from service.server import uvicorn_server as server
 from service.server.main import serve_models
 from service.settings import load_settings

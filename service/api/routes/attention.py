@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -18,10 +18,11 @@ from service.api.attention_formats import (
     other_contents,
     represent,
 )
-from service.api.checks import check_characters, named_pair, search_options
+from service.api.attention_job import Job, job_of
+from service.api.checks import check_characters
 from service.api.context import RequestContext
 from service.api.dependencies import ContextDep, RendererDep, ServiceDep
-from service.api.errors import ApiError, invalid
+from service.api.errors import invalid
 from service.api.etag import tagged
 from service.api.openapi import body_in_any_form, errors_of, query_parameters
 from service.api.request_body import read_fields
@@ -39,15 +40,11 @@ from service.api.validation import parse
 from service.engine import (
     AttentionMap,
     AttentionOptions,
-    Languages,
-    Pair,
-    Selector,
     Translates,
     check_room,
 )
 from service.figures.figure import comparable
 from service.figures.renderer import FigureRenderer
-from service.settings import Settings
 
 router = APIRouter(tags=["Attention"])
 
@@ -102,19 +99,6 @@ DOCUMENTED: dict[str, Any] = {
         **errors_of(404, 406, 409, 414, 503, 504),
     },
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A checked request."""
-
-    text: str
-    target_text: str | None
-    source: str
-    target: str
-    model: str | None
-    options: AttentionOptions
-    before: Pair | None = None  # the first leg, if the second one is shown: source and target are then those of its own
 
 
 async def read_attention_fields(request: Request) -> AttentionRequest | SentenceAttentionRequest:
@@ -272,50 +256,3 @@ async def _maps(
 def _refuse_all(job: Job) -> None:
     if "all" in (job.options.layer, job.options.head):
         raise invalid("two maps side by side show one layer and one head each: give a number, align or mean")
-
-
-def job_of(fields: AttentionRequest, known: Languages, settings: Settings, *, all_heads: bool) -> Job:
-    """Return the checked request, with every layer and head if all are requested; raise ApiError."""
-    source, target = named_pair(fields.source, fields.target, known, fields.model)
-    if source == target:
-        raise ApiError(
-            "A text is not translated into its own language, so there is no attention to show; give another target.",
-            code="unsupported_pair",
-        )
-    before, (source, target) = chosen_leg(known.legs(source, target), fields.leg)
-    default: Selector = "align" if fields.kind == "cross" else "mean"
-    if default == "mean" and fields.stage == "scores":
-        default = 0  # a mean has no scores
-    options = AttentionOptions(
-        kind=fields.kind,
-        layer="all" if all_heads else fields.layer if "layer" in fields.model_fields_set else default,
-        head="all" if all_heads else fields.head if "head" in fields.model_fields_set else default,
-        tokens=fields.tokens,
-        specials=fields.specials,
-        stage=fields.stage,
-        trace=fields.view == "steps",
-        target_ids=_ids(fields.target_ids),
-        source_ids=_ids(fields.source_ids),
-        translation=search_options(fields, settings),
-    )
-    return Job(fields.text, fields.target_text, source, target, fields.model, options, before)
-
-
-def _ids(given: str | None) -> tuple[int, ...]:
-    return tuple(map(int, given.split(","))) if given else ()
-
-
-def chosen_leg(legs: Sequence[Pair], leg: int | None) -> tuple[Pair | None, Pair]:
-    """Return the leg that is shown, and the leg before it, if there is one; raise ApiError if `leg` does not fit."""
-    if len(legs) == 1:
-        if leg is not None:
-            raise invalid("one model translates this pair, so there are no legs; leave out leg", param="leg")
-        return None, legs[0]
-    if leg is None:
-        first, second = (f"leg={number} is {source} to {target}" for number, (source, target) in enumerate(legs, 1))
-        raise invalid(
-            f"two models translate this pair, and each has its own attention: {first}, {second}; choose one",
-            "leg_required",
-            "leg",
-        )
-    return (None, legs[0]) if leg == 1 else (legs[0], legs[1])

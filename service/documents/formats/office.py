@@ -14,7 +14,8 @@ from lxml import etree
 
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
-from service.documents.runs import Dialect, Segment, segments_of
+from service.documents.paragraphs import segments_of
+from service.documents.runs import Dialect, Segment
 from service.documents.untrusted import check_markup, parse_xml, unpack, xml_bytes
 
 Element = etree._Element

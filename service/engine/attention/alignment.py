@@ -13,7 +13,8 @@ import numpy as np
 from service.bundle.alignment import Groups, Links, Span, word_groups
 from service.bundle.manifest import AlignmentHead
 from service.engine.errors import InvalidOption
-from service.engine.types import FloatArray, Selector, Specials, Token
+from service.engine.jobs import FloatArray, Selector
+from service.engine.types import Specials, Token
 
 
 def choose(weights: FloatArray, layer: Selector, head: Selector, align: AlignmentHead | None) -> FloatArray:

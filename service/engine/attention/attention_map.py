@@ -8,17 +8,9 @@ import numpy as np
 from service.bundle.alignment import Groups, Links, alignment_weights, links, merge
 from service.bundle.manifest import AlignmentHead, Step
 from service.engine.attention import alignment
-from service.engine.types import (
-    AttentionMap,
-    AttentionOptions,
-    AttentionScores,
-    FloatArray,
-    ModelInfo,
-    ScoringResult,
-    SentenceDetail,
-    Token,
-    TokenKind,
-)
+from service.engine.jobs import AttentionScores, FloatArray, ScoringResult
+from service.engine.model_info import ModelInfo
+from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail, Token, TokenKind
 
 AXES = {
     "cross": ("target", "source"),

@@ -14,7 +14,8 @@ import numpy as np
 from service.bundle.alignment import Groups
 from service.engine.attention.attention_map import shown_tokens
 from service.engine.errors import TooManyWeights
-from service.engine.types import AttentionMap, AttentionOptions, FloatArray, SentenceDetail, Token
+from service.engine.jobs import FloatArray
+from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail, Token
 
 MOST_OCCLUDED = 64  # parts of one sentence; each is one scoring run more
 

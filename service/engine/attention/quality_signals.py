@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from service.engine.types import FloatArray
+from service.engine.jobs import FloatArray
 
 REPEATED_TOKENS = 4
 LEAST_ATTENTION = 0.2

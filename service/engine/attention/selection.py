@@ -7,7 +7,8 @@ import numpy as np
 from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.attention import alignment
 from service.engine.errors import InvalidOption, TooManyWeights
-from service.engine.types import AttentionOptions, ScoringResult, Selector, WeightLimit, WeightSelection
+from service.engine.jobs import ScoringResult, Selector, WeightLimit, WeightSelection
+from service.engine.types import AttentionOptions
 
 
 def relocated(align: AlignmentHead) -> AlignmentHead:

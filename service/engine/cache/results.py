@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from service.engine.types import SearchOptions, SentenceJob, SentenceResult, WeightSelection
+from service.engine.jobs import SearchOptions, SentenceJob, SentenceResult, WeightSelection
 from service.engine.values.constraints import ValueConstraints
 
 ENTRY_BYTES = 1_000  # of a key, a result and their place in the table, without tokens and weights

@@ -24,12 +24,12 @@ from service.bundle.load import Bundle
 from service.engine.cache.results import ResultCache, ResultKey, key_of
 from service.engine.errors import DeadlineExceeded
 from service.engine.events import EventListener, SentencesLookedUp, ignore_event
+from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 from service.engine.loader import EngineSettings, LoadedWorker, WorkerFactory
 from service.engine.model.device import Placement
 from service.engine.scheduling.admission import WorkerStatus
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.scheduler import SHORT_TOKENS
-from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 
 def with_cache(open_worker: WorkerFactory, results: ResultCache) -> WorkerFactory:

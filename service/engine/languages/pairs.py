@@ -15,7 +15,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from service.engine.errors import UnknownModel, UnsupportedLanguage, UnsupportedPair
 from service.engine.languages.tags import Languages, Pair, pairs_of
-from service.engine.types import ModelInfo, ModelStateName
+from service.engine.model_info import ModelInfo, ModelStateName
 
 # Metrics with higher values for better translations; others, such as TER, are not compared.
 METRICS = frozenset({"bleu", "chrf", "chrf++", "comet"})

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 
-from service.engine.types import ModelInfo
+from service.engine.model_info import ModelInfo
 
 Pair = tuple[str, str]  # source and target language
 

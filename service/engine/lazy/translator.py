@@ -14,10 +14,11 @@ from service.bundle.load import Bundle
 from service.engine.errors import EngineFailure, ModelNotOpened
 from service.engine.lazy.memory import release_memory
 from service.engine.lazy.open_models import ManagedModel, OpenModels
+from service.engine.model_info import ModelInfo, ModelStateName
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.thread_pools import in_daemon_thread
 from service.engine.translation.translator import Translator
-from service.engine.types import ModelInfo, ModelStateName, StreamEvent, TranslationOptions
+from service.engine.types import StreamEvent, TranslationOptions
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")

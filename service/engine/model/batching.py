@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from service.engine.jobs import IntArray
 from service.engine.model.buffers import round_up
-from service.engine.types import IntArray
 
 RUN_TOKENS = 12  # the start of an encoder run costs as much as so many tokens in it (0.95 ms, 83 µs a token)
 

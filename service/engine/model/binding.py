@@ -1,7 +1,7 @@
 """Binds arrays to a graph by address, and only those that have changed since the last run."""
 
 import weakref
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import onnxruntime
 
@@ -10,6 +10,13 @@ from service.engine.model.buffers import Array
 # What is bound under a name: the array, and how many of its entries. The reference is weak, so that an array whose
 # place another one has taken is freed at once.
 _Bound: TypeAlias = "dict[str, tuple[weakref.ref[Array], int]]"
+
+
+class StepSessions(NamedTuple):
+    """The sessions that run a step: for any number of sentences, and perhaps one that is faster for one of them."""
+
+    many: onnxruntime.InferenceSession
+    one: onnxruntime.InferenceSession | None = None
 
 
 class Binding:

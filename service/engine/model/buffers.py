@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.bundle.manifest import ArraySpec
-from service.engine.types import IntArray
+from service.engine.jobs import IntArray
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]

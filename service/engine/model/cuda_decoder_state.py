@@ -12,13 +12,13 @@ import onnxruntime
 
 from service.bundle.limits import SOURCE_STEP
 from service.bundle.manifest import ArraySpec, GraphSet
+from service.engine.jobs import IntArray
 from service.engine.model.batching import EncodedSentences
 from service.engine.model.buffers import Array, capacity_for, round_up
 from service.engine.model.decoder_state import LEAST_TOKENS
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.onnx_graph import RowOperation, row_graph
 from service.engine.model.step_graph import StepWeights
-from service.engine.types import IntArray
 
 Value = Any  # onnxruntime.OrtValue, which has no types
 Session = Any  # onnxruntime.InferenceSession

@@ -6,21 +6,19 @@ one entry per row in place. Data moves in three cases only: a row changes its pa
 capacity is exceeded and everything moves.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
-import onnxruntime
 
 from service.bundle.limits import SOURCE_STEP
 from service.bundle.manifest import GraphSet
+from service.engine.jobs import IntArray
 from service.engine.model.batching import EncodedSentences
-from service.engine.model.binding import Binding
+from service.engine.model.binding import Binding, StepSessions
 from service.engine.model.buffers import Array, StateBuffer, capacity_for, grow, round_up
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.shortlist import LIST_STEP
 from service.engine.model.step_graph import StepWeights
-from service.engine.types import IntArray
 
 LEAST_TOKENS = 32  # capacity of caches to begin with, and the least by which it grows
 SINGLE_TOKENS = 144  # longer sentences get no memory plan: they are rare, and every length would have its own
@@ -29,13 +27,6 @@ KEPT_BYTES = 3 * 2**24  # of buffers that an empty state keeps at most
 WIDE_STEPS = 3  # memory that is too wide is cut after so many steps: to cut it costs as much as they do
 MOST_BINDINGS = 64  # numbers of sentences whose bindings are kept
 STEPS = {"S": SOURCE_STEP, "O": LIST_STEP}  # each variable axis of memory is padded to a multiple of this
-
-
-class StepSessions(NamedTuple):
-    """The sessions that run a step: for any number of sentences, and perhaps one that is faster for one of them."""
-
-    many: onnxruntime.InferenceSession
-    one: onnxruntime.InferenceSession | None = None
 
 
 class CpuDecoderState:
@@ -68,11 +59,9 @@ class CpuDecoderState:
         self._lengths: Array = np.zeros(0, np.int32)  # [N]
         self._tokens: IntArray = np.zeros((0, beam_size), np.int64)
         self._total = np.zeros(1, np.int32)
-        self._candidates = np.array([candidates], np.int64)
-        self._top: tuple[Array, Array] = (
-            np.zeros((0, beam_size, candidates), np.int64),
-            np.zeros((0, beam_size, candidates), np.float32),
-        )
+        self._candidates = np.zeros(1, np.int64)
+        self._top: tuple[Array, Array]
+        self.set_candidates(candidates)
 
     def join(self, encoded: Encoded, sentences: Sequence[int], places: Sequence[int] | None = None) -> None:
         """Put these of the encoded sentences into the places of sentences that have left, or after the last one."""
@@ -101,7 +90,7 @@ class CpuDecoderState:
     def set_candidates(self, candidates: int) -> None:
         """Set the number of candidates per row."""
         self._candidates[0] = candidates
-        capacity = (len(self._top[0]), self._beam_size, candidates)
+        capacity = (len(self._tokens), self._beam_size, candidates)
         self._top = (np.zeros(capacity, np.int64), np.zeros(capacity, np.float32))
         self._replaced()
 
@@ -151,7 +140,10 @@ class CpuDecoderState:
         self._settled = self._bound = False
         for hole, mover in zip(holes.tolist(), movers.tolist(), strict=True):
             self._move_sentence(hole, mover)
-        if not self._size and sum(buffer.array.nbytes for buffer in self._buffers()) > KEPT_BYTES:
+        if self._size:
+            return
+        groups = (self._memory, self._caches, self._fixed, self._following)
+        if sum(buffer.array.nbytes for group in groups for buffer in group.values()) > KEPT_BYTES:
             self._allocate()
 
     def _allocate(self) -> None:
@@ -180,10 +172,6 @@ class CpuDecoderState:
         self._tokens_held = tokens if self._caches else MOST_TOKENS
         self._room = min(self._room, capacity // self._beam_size)
         self._replaced()
-
-    def _buffers(self) -> Iterator[StateBuffer]:
-        for group in (self._memory, self._caches, self._fixed, self._following):
-            yield from group.values()
 
     def _move_sentence(self, to: int, sentence: int) -> None:
         """Copy everything of a sentence into the place of another; slices, because few sentences leave in a step."""

@@ -8,8 +8,8 @@ and the graph for scoring, which ordinary requests use, stays as it is (docs/adr
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from service.engine.jobs import AttentionKind, Normalisation, ScoreFunction
 from service.engine.model.onnx_graph import Graph, Node, graph_of, with_graph
-from service.engine.types import AttentionKind, Normalisation, ScoreFunction
 
 _OF_STEP, _OF_STEPS = "_of_step", "_of_steps"  # endings of the names of a loop's new results, inside and outside
 

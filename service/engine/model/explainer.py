@@ -7,9 +7,9 @@ import numpy as np
 import onnxruntime
 
 from service.engine.errors import InvalidOption
+from service.engine.jobs import AttentionKind, AttentionScores, FloatArray, ScoringResult, Selector, WeightSelection
 from service.engine.model.buffers import Array, Arrays
 from service.engine.model.explain_graph import ScoreSite, explaining_graph
-from service.engine.types import AttentionKind, AttentionScores, FloatArray, ScoringResult, Selector, WeightSelection
 
 
 class Explainer:

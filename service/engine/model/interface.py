@@ -9,7 +9,7 @@ depend on a model's architecture.
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from service.engine.types import FloatArray, IntArray, ScoringResult, WeightSelection
+from service.engine.jobs import FloatArray, IntArray, ScoringResult, WeightSelection
 
 
 class Candidates(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from service.engine.types import IntArray
+from service.engine.jobs import IntArray
 
 Field = tuple[int, "int | bytes"]
 RowOperation = Literal["take", "append", "lengthen"]

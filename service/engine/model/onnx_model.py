@@ -13,16 +13,17 @@ from service.bundle.limits import SOURCE_STEP
 from service.bundle.load import Bundle
 from service.bundle.shortlist import read_shortlist
 from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
+from service.engine.jobs import ScoringResult, WeightSelection
 from service.engine.model.batching import EncodedSentences, group_by_length, pad_batch
+from service.engine.model.binding import StepSessions
 from service.engine.model.cuda_decoder_state import CudaDecoderState, DeviceRows, run_on_device
-from service.engine.model.decoder_state import CpuDecoderState, StepSessions
+from service.engine.model.decoder_state import CpuDecoderState
 from service.engine.model.device import ModelSettings, Placement
 from service.engine.model.explainer import Explainer, cut
 from service.engine.model.interface import DecoderState
 from service.engine.model.session import on_cpu_instead, open_session, place
 from service.engine.model.shortlist import Shortlist
 from service.engine.model.step_graph import StepWeights, faster_step, with_step_weights
-from service.engine.types import ScoringResult, WeightSelection
 
 ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding
 # Another step costs 0.3 to 0.5 ms on one core. A padded source position of a sentence, with the shortlist's, costs

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from service.bundle.shortlist import ShortlistArrays
+from service.engine.jobs import IntArray
 from service.engine.model.buffers import round_up
-from service.engine.types import IntArray
 
 LIST_STEP = 64  # lists are padded to a multiple of this, so that capacities change seldom
 

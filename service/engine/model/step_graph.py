@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from service.bundle.manifest import ArraySpec, AttentionSpec
+from service.engine.jobs import FloatArray
 from service.engine.model.buffers import Array
 from service.engine.model.onnx_graph import Graph, Node, graph_of, integer_attribute, with_graph
-from service.engine.types import FloatArray
 
 _MOVES = ("Transpose", "Reshape")
 _PRODUCTS = ("MatMul", "FusedMatMul")

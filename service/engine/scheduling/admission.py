@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from service.engine.errors import NotReady, Overloaded
-from service.engine.types import WorkerState
+from service.engine.model_info import WorkerState
 
 LEAST_RETRY, MOST_RETRY = 1.0, 60.0  # seconds after which a refused caller should try again
 LATER = 0.5  # the part of the queue that should have left it by then

@@ -10,12 +10,12 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from service.engine.jobs import FloatArray, Hypothesis, SearchTrace, SentenceJob
 from service.engine.model.buffers import plan_swap_remove, swap_remove
 from service.engine.model.interface import Encoded, Model
 from service.engine.search.beam_search import Beam, candidates_for
 from service.engine.search.trace import FOLLOWING
 from service.engine.search.value_search import CANDIDATES
-from service.engine.types import FloatArray, Hypothesis, SearchTrace, SentenceJob
 
 Owner = TypeVar("Owner")
 

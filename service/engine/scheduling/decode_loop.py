@@ -9,11 +9,12 @@ from service.engine.attention.quality_signals import repeats
 from service.engine.attention.selection import check_size
 from service.engine.errors import EngineError
 from service.engine.events import EventListener, SentenceFinished, SentencesCancelled, StepDone
+from service.engine.jobs import SentenceResult
 from service.engine.model.interface import Model
 from service.engine.scheduling.batch import Batch, Finished
 from service.engine.scheduling.batch_choice import Running, choose_batches
-from service.engine.scheduling.requests import PendingSentence, RequestTable
-from service.engine.types import SentenceResult
+from service.engine.scheduling.pending import PendingSentence
+from service.engine.scheduling.requests import RequestTable
 
 RunningBatch = Batch[PendingSentence]
 BatchKey = tuple[int, int]  # beam width, and the number of the batch among those of this width

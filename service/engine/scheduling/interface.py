@@ -10,10 +10,10 @@ from typing import Protocol, TypeVar
 
 from service.engine.errors import DeadlineExceeded
 from service.engine.events import CallStage
+from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 from service.engine.scheduling.admission import WorkerStatus
 from service.engine.thread_pools import if_many
 from service.engine.time_limit import TimeLimit
-from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 Result = TypeVar("Result")
 

@@ -5,97 +5,36 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
 
-from service.engine.errors import DeadlineExceeded, EngineError, EngineFailure, NotReady
+from service.engine.errors import EngineFailure, NotReady
 from service.engine.events import (
     EventListener,
     LoadChanged,
     RequestRejected,
     RunFailed,
 )
+from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
+from service.engine.model_info import WorkerState
 from service.engine.scheduling.admission import QueueStatus, admission_error, require_running
-from service.engine.scheduling.scheduler import (
-    SCORING_LIMITS,
-    SHORT_TOKENS,
-    BatchLimits,
-    Budget,
-    Division,
-    Plan,
-    Scheduler,
-    ScoringQueue,
-    Waiting,
+from service.engine.scheduling.division import Division
+from service.engine.scheduling.open_requests import OpenRequests
+from service.engine.scheduling.pending import (
+    AnyRequest,
+    PendingScoring,
+    PendingSentence,
+    QueuedScoring,
+    WorkerSettings,
 )
-from service.engine.types import (
-    MAX_BEAM_SIZE,
-    ScoringRequest,
-    ScoringResult,
-    SentenceJob,
-    SentenceResult,
-    WorkerState,
-)
-
-Job = TypeVar("Job")
-Result = TypeVar("Result")
+from service.engine.scheduling.scheduler import SHORT_TOKENS, Plan, Scheduler, Waiting
+from service.engine.scheduling.scoring_queue import ScoringQueue
 
 WORKING = (WorkerState.RUNNING, WorkerState.DRAINING)  # the states in which the threads run
 IDLE_SECONDS = 1.0  # the time between two heartbeats of an idle decode thread
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSettings:
-    """The capacity of a worker, and the number of failures after which it ends."""
-
-    budget: Budget = field(default_factory=Budget)  # divided among the decode threads
-    inter_threads: int = 0  # decode threads, each with its own batches; 0: chosen by device, or 1
-    first_rows: int = 0  # a decode thread gets so many rows before the next one gets any; 0: all get equal parts
-    scoring: BatchLimits = SCORING_LIMITS  # of one run
-    failures: int = 3  # consecutive failures after which the worker is dead
-
-    def __post_init__(self) -> None:
-        """Raise ValueError if a decode thread could not run the widest beam."""
-        if self.budget.rows and not 0 <= self.inter_threads <= self.budget.rows // MAX_BEAM_SIZE:
-            raise ValueError(
-                f"{self.inter_threads} decode threads need {MAX_BEAM_SIZE} rows each, but rows is {self.budget.rows}"
-            )
-
-
-@dataclass(slots=True, eq=False)
-class PendingRequest(Generic[Job, Result]):
-    """An accepted request; times are on the worker's clock."""
-
-    id: int
-    job: Job
-    submitted: float
-    encode_seconds: float = 0.0
-    memory: tuple[Any, int] | None = None  # the encoder's output for several sentences, and the index of this one
-    joined: float = 0.0
-    future: Future[Result] = field(default_factory=Future)
-
-
-PendingSentence = PendingRequest[SentenceJob, SentenceResult]
-PendingScoring = PendingRequest[ScoringRequest, ScoringResult]
-AnyRequest = PendingRequest[Any, Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class QueuedScoring:
-    """A translation that waits for scoring, and the request that is answered after it."""
-
-    request: AnyRequest
-    job: ScoringRequest
-    queued: float
-    translation: SentenceResult | None = None  # set if the request needs both a translation and its scores
-
-
-class RequestTable:
-    """The monitor that the threads of a worker share: its methods take the lock and may be called from any thread.
-
-    A request leaves exactly once: with a result, with an error, or because its future was cancelled. Futures are
-    resolved without the lock, because their callbacks run at once.
-    """
+class RequestTable(OpenRequests):
+    """The monitor that the threads of a worker share: its methods take the lock and may be called from any thread."""
 
     def __init__(
         self,
@@ -104,14 +43,11 @@ class RequestTable:
         on_event: EventListener,
         clock: Callable[[], float],
     ) -> None:
-        self._name, self._settings, self._on_event, self._clock = name, settings, on_event, clock
         decoders = settings.inter_threads or 1
-        self._lock = threading.RLock()
-        self._changed = threading.Condition(self._lock)  # for the decode threads, and for callers that wait for the end
+        super().__init__(name, on_event, decoders)
+        self._settings, self._clock = settings, clock
         self._to_encode, self._to_score = threading.Condition(self._lock), threading.Condition(self._lock)
         self._numbers = itertools.count()
-        self._open: dict[int, AnyRequest] = {}
-        self._departed: list[set[AnyRequest]] = [set() for _ in range(decoders)]  # one set for each decode thread
         self._scheduler: Scheduler[PendingSentence] = Scheduler(settings.budget)
         self._division = Division(self._scheduler, decoders, settings.first_rows)
         self._scoring: ScoringQueue[QueuedScoring] = ScoringQueue(settings.scoring)
@@ -178,11 +114,6 @@ class RequestTable:
             self._add(request)
             self._queue_scoring(QueuedScoring(request, job, now))
         return request.future
-
-    def cancel(self, request_id: int) -> None:
-        """Cancel a request, unless it was answered; its rows are free before the next step."""
-        if request := self._open.get(request_id):
-            request.future.cancel()
 
     # The life cycle of the worker.
 
@@ -326,41 +257,11 @@ class RequestTable:
                 self._to_score.wait()
         return []
 
-    # Answers.
-
-    def resolve(self, request: PendingRequest[Job, Result], result: Result) -> None:
-        """Answer a request with a result, unless it was cancelled."""
-        if self._close(request):
-            request.future.set_result(result)
-
-    def fail(self, request: AnyRequest, error: EngineError) -> bool:
-        """Answer a request with an error and return True, unless it was cancelled."""
-        closed = self._close(request)
-        if closed:
-            request.future.set_exception(error)
-        return closed
-
-    def expire(self, request: AnyRequest) -> None:
-        """Answer a request with DeadlineExceeded."""
-        if self.fail(request, DeadlineExceeded("The translation was not finished in the time allowed.")):
-            self._on_event(RequestRejected(self._name, DeadlineExceeded.code))
-
-    def fail_all(self, error: EngineError) -> None:
-        """Answer every open request with an error."""
-        with self._lock:
-            requests = list(self._open.values())
-        for request in requests:
-            self.fail(request, error)
-
     def _require(self, status: QueueStatus, deadline: float | None) -> None:
         error = admission_error(self._name, status, deadline, self._clock())
         if error is not None:
             self._on_event(RequestRejected(self._name, error.code))
             raise error
-
-    def _add(self, request: AnyRequest) -> None:
-        self._open[request.id] = request
-        request.future.add_done_callback(lambda future: self._left(request) if future.cancelled() else None)
 
     def _queue_scoring(self, scoring: QueuedScoring) -> None:
         self._scoring.add(scoring, len(scoring.job.source_ids) + len(scoring.job.target_ids))
@@ -372,17 +273,3 @@ class RequestTable:
         if load != self._reported:
             self._reported = load
             self._on_event(LoadChanged(self._name, *load))
-
-    def _close(self, request: AnyRequest) -> bool:
-        with self._lock:
-            if self._open.pop(request.id, None) is None:
-                return False
-            self._changed.notify_all()
-        return request.future.set_running_or_notify_cancel()
-
-    def _left(self, request: AnyRequest) -> None:
-        with self._lock:
-            for departed in self._departed:
-                departed.add(request)
-            self._open.pop(request.id, None)
-            self._changed.notify_all()

@@ -10,15 +10,13 @@ overtake those of long requests that are not encoded yet, and a few rows are kep
 4. A sentence that was overtaken `max_overtakes` times is not overtaken again: the batch drains, and it is next.
 """
 
-import math
 from collections import deque
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
-from service.engine.scheduling.admission import ThroughputEstimator
-from service.engine.types import MAX_BEAM_SIZE
+from service.engine.jobs import MAX_BEAM_SIZE
 
 Owner = TypeVar("Owner")
 
@@ -234,108 +232,3 @@ def _may_wait(entry: Waiting[Any], now: float, running: int) -> bool:
     """Return whether a sentence may wait longer before it is encoded."""
     hurries = entry.deadline is not None and entry.deadline - now < HURRY_SECONDS
     return not hurries and now - entry.since < gathering_seconds(running)
-
-
-def share_of(number: int, rows: int, threads: int, first_rows: int) -> int:
-    """Return the rows that a decode thread should run, of all that are running or ready.
-
-    Each thread gets an equal part, but at least `first_rows`, if there are so many: later threads get what is left.
-    """
-    share = 0
-    for place in range(number + 1):
-        rows -= share
-        share = max(min(rows, first_rows), math.ceil(rows / (threads - place)))
-    return share
-
-
-class Division(Generic[Owner]):
-    """Divides the waiting sentences among the decode threads of one model, and measures the speed of the queue."""
-
-    def __init__(self, scheduler: Scheduler[Owner], threads: int, first_rows: int = 0) -> None:
-        self.throughput = ThroughputEstimator()
-        self._scheduler, self._first_rows = scheduler, first_rows
-        self._running = [(0, 0)] * threads  # rows and sentences of each
-
-    @property
-    def rows(self) -> int:
-        """Return the number of running rows."""
-        return sum(rows for rows, _ in self._running)
-
-    @property
-    def sentences(self) -> int:
-        """Return the number of running sentences."""
-        return sum(sentences for _, sentences in self._running)
-
-    def plan(self, number: int, now: float, rows: int, sentences: int) -> Plan[Owner]:
-        """Return the sentences that join a thread with this load: at most its share of running and ready ones."""
-        self.note(number, rows, sentences)
-        before, size = self._scheduler.tokens, len(self._running)
-        share = self._share(number) if size > 1 else None
-        plan = self._scheduler.plan(now, rows, self._scheduler.budget.rows // size, share)
-        self.throughput.round(now, before - self._scheduler.tokens, self._scheduler.tokens)
-        self.note(number, rows + plan.rows, sentences + len(plan.admitted))
-        return plan
-
-    def has_work(self, number: int) -> bool:
-        """Return whether an idle thread may take a sentence: one is ready, and the threads before it have enough."""
-        return self._scheduler.has_ready() and (number == 0 or self._share(number) > 0)
-
-    def is_settled(self, number: int, rows: int, sentences: int) -> bool:
-        """Return whether this is the load that was noted last, and the empty queue is no longer measured."""
-        return self._running[number] == (rows, sentences) and not self.throughput.is_measuring
-
-    def note(self, number: int, rows: int, sentences: int) -> None:
-        """Record the load of a thread."""
-        self._running[number] = (rows, sentences)
-
-    def _share(self, number: int) -> int:
-        rows = self.rows + self._scheduler.ready_rows
-        return share_of(number, rows, len(self._running), self._first_rows)
-
-
-class BatchLimits(NamedTuple):
-    """The limits of one scoring run."""
-
-    jobs: int
-    tokens: int  # of both sides together; a single job may have more
-
-
-SCORING_LIMITS = BatchLimits(jobs=16, tokens=2048)
-
-
-class ScoringQueue(Generic[Owner]):
-    """The translations that wait for scoring, in the order of arrival."""
-
-    def __init__(self, limits: BatchLimits) -> None:
-        self._limits = limits
-        self._queue: deque[tuple[Owner, int]] = deque()  # with the tokens of each
-        self._tokens = 0  # of all of them
-        self._throughput = ThroughputEstimator()
-
-    def __len__(self) -> int:
-        """Return the number of waiting translations."""
-        return len(self._queue)
-
-    @property
-    def seconds(self) -> float | None:
-        """Return the time that the queue takes; None if it is empty, or if the time is not known."""
-        return self._throughput.seconds_for(self._tokens) if self._queue else None
-
-    def add(self, entry: Owner, tokens: int) -> None:
-        """Add a translation at the end of the queue; its tokens are those of both sides."""
-        self._queue.append((entry, tokens))
-        self._tokens += tokens
-
-    def take(self, now: float) -> list[Owner]:
-        """Remove and return the translations to score next, together."""
-        taken: list[Owner] = []
-        tokens = 0
-        while self._queue and len(taken) < self._limits.jobs:
-            if taken and tokens + self._queue[0][1] > self._limits.tokens:
-                break
-            entry, own = self._queue.popleft()
-            taken.append(entry)
-            tokens += own
-        self._tokens -= tokens
-        self._throughput.round(now, tokens, self._tokens)
-        return taken

@@ -12,9 +12,10 @@ from typing import Generic, TypeVar
 from service.engine.attention.selection import selected_scores
 from service.engine.errors import EngineError
 from service.engine.events import EventListener, StageDone
+from service.engine.jobs import ScoringResult
 from service.engine.model.interface import Model
-from service.engine.scheduling.requests import PendingSentence, QueuedScoring, RequestTable
-from service.engine.types import ScoringResult
+from service.engine.scheduling.pending import PendingSentence, QueuedScoring
+from service.engine.scheduling.requests import RequestTable
 
 Item = TypeVar("Item")
 

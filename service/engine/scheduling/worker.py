@@ -13,13 +13,14 @@ from concurrent.futures import Future
 
 from service.engine.errors import NotReady
 from service.engine.events import EventListener, ignore_event
+from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 from service.engine.model.interface import Model
 from service.engine.scheduling.admission import WorkerStatus
 from service.engine.scheduling.decode_loop import DecodeLoop
-from service.engine.scheduling.requests import WORKING, RequestTable, WorkerSettings
+from service.engine.scheduling.pending import WorkerSettings
+from service.engine.scheduling.requests import WORKING, RequestTable
 from service.engine.scheduling.stages import EncoderStage, ScoringStage
 from service.engine.search.validation import check_job, check_scoring
-from service.engine.types import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 JOIN_SECONDS = 10.0  # for a thread to end
 _LOG = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from service.engine.types import FinishReason, FloatArray, IntArray
+from service.engine.jobs import FinishReason, FloatArray, IntArray
 
 
 class Finished(NamedTuple):

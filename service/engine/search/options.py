@@ -7,14 +7,8 @@ from dataclasses import replace
 from service.bundle.limits import length_limit
 from service.bundle.manifest import DecodingDefaults
 from service.engine.errors import InvalidOption
-from service.engine.types import (
-    MAX_BEAM_SIZE,
-    MAX_LENGTH_PENALTY,
-    Hypothesis,
-    ScoringResult,
-    SearchOptions,
-    TranslationOptions,
-)
+from service.engine.jobs import MAX_BEAM_SIZE, Hypothesis, ScoringResult, SearchOptions
+from service.engine.types import MAX_LENGTH_PENALTY, TranslationOptions
 
 
 def complete(options: TranslationOptions, defaults: DecodingDefaults) -> TranslationOptions:

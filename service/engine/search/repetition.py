@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from service.bundle.repetition import LEAST_RUN, MAX_PERIOD, run_limits
+from service.engine.jobs import IntArray
 from service.engine.model.buffers import grow
-from service.engine.types import IntArray
 
 _NOTHING = -1  # the value of the positions before the first token: equal to no id
 

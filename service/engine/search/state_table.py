@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from service.engine.jobs import IntArray
 from service.engine.model.buffers import grow
-from service.engine.types import IntArray
 from service.engine.values.states import FIRST_OWN, State, StateMachine
 
 KEPT_STATES = 4096  # of an empty table

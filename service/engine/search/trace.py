@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from service.engine.jobs import FloatArray, IntArray, SearchTrace, TracedHypothesis
 from service.engine.search.hypotheses import BeamCandidates
-from service.engine.types import FloatArray, IntArray, SearchTrace, TracedHypothesis
 
 FOLLOWING = 5  # likeliest next tokens that are recorded for each hypothesis in the beam
 

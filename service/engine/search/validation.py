@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from service.engine.errors import EmptyInput, InputTooLong
-from service.engine.types import ScoringRequest, SentenceJob
+from service.engine.jobs import ScoringRequest, SentenceJob
 
 
 def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> SentenceJob:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from service.engine.jobs import FloatArray, IntArray
 from service.engine.model.buffers import grow
 from service.engine.search.state_table import StateTable
-from service.engine.types import FloatArray, IntArray
 from service.engine.values.constraints import ValueConstraints
 from service.engine.values.states import DIGIT, END, ClassArray, StateMachine, general_classes
 

@@ -11,21 +11,13 @@ from dataclasses import dataclass, replace
 from service.bundle.alignment import Links, links, white_space_words
 from service.bundle.wrapping import Span, join
 from service.engine.attention import alignment
+from service.engine.jobs import FloatArray, Hypothesis, ScoringResult, SearchTrace
 from service.engine.text.respelling import respelled
 from service.engine.text.sentence_quality import QualityOptions, with_quality
 from service.engine.text.short_strings import ShortString, short_string
 from service.engine.text.tokenizer import Decoded, Tokenizer, Tokenizers
 from service.engine.text.valued_sentence import TermReading, ValuedSentence, valued_sentence
-from service.engine.types import (
-    FloatArray,
-    Hypothesis,
-    ScoringResult,
-    SearchTrace,
-    SentenceDetail,
-    Token,
-    Translation,
-    ValuePath,
-)
+from service.engine.types import SentenceDetail, Token, Translation, ValuePath
 from service.engine.values.constraints import ValueConstraints
 from service.engine.values.value import Value
 

@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from service.engine.jobs import MAX_BEAM_SIZE, Hypothesis
 from service.engine.text.segmentation import SegmentationOptions, cut_at_values
 from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.text.valued_sentence import TermReading
 from service.engine.thread_pools import if_many
-from service.engine.types import MAX_BEAM_SIZE, Hypothesis, TranslationOptions
+from service.engine.types import TranslationOptions
 
 WIDER = 4  # times the beam of the first search, up to the widest
 # Nats a token. Around a stand-in the grammar suffers, so the translation with stand-ins has to be clearly likelier than

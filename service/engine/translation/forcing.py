@@ -11,22 +11,14 @@ from service.bundle.wrapping import Span
 from service.engine.attention.occlusion import Occlusion, with_occlusion
 from service.engine.attention.selection import check_size
 from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
+from service.engine.jobs import Hypothesis, ScoringRequest, ScoringResult, WeightSelection
 from service.engine.scheduling.interface import run_scoring, within
 from service.engine.search.options import normalised_score, over_vocabulary, penalty_of
 from service.engine.text.segmentation import readings
 from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.tokenizer import Decoded
 from service.engine.translation.loaded_pair import LoadedPair
-from service.engine.types import (
-    AttentionMap,
-    AttentionOptions,
-    Hypothesis,
-    ScoringRequest,
-    ScoringResult,
-    SentenceDetail,
-    TranslationOptions,
-    WeightSelection,
-)
+from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail, TranslationOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from typing import Protocol, TypeVar
 
 from service.engine.errors import InvalidOption
 from service.engine.languages.tags import canonical
+from service.engine.model_info import ModelInfo
 from service.engine.scheduling.admission import QueueStatus, admission_error
 from service.engine.search.options import check_quality
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
-    ModelInfo,
     PivotText,
     SentenceDetail,
     SentenceQuality,

@@ -11,12 +11,14 @@ from typing import TypeVar
 from service.bundle.manifest import AlignmentHead, Manifest
 from service.engine.attention.selection import relocated
 from service.engine.events import CallStage, EngineEvent, EventListener, StageDone, wants_stages
+from service.engine.jobs import WeightSelection
 from service.engine.languages.tags import canonical
+from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.text.segmentation import SegmentationOptions
 from service.engine.text.tokenizer import Tokenizers, for_target
 from service.engine.thread_pools import TEXT_POOL
-from service.engine.types import ModelInfo, TranslationOptions, WeightSelection
+from service.engine.types import TranslationOptions
 from service.engine.values.finder import ValueRules
 
 Result = TypeVar("Result")

@@ -9,6 +9,7 @@ from service.bundle.alignment import alignment_weights
 from service.engine.attention.quality_signals import coverage
 from service.engine.errors import InputTooLong, InvalidOption
 from service.engine.events import CoverageMeasured, QualityMeasured
+from service.engine.jobs import SentenceJob, SentenceResult, WeightSelection
 from service.engine.scheduling.interface import run_sentences, sentence_stages, within
 from service.engine.search.options import over_vocabulary, penalty_of, search_options
 from service.engine.text.segmentation import segment_text
@@ -17,7 +18,7 @@ from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.value_keeper import ValueKeeper
 from service.engine.thread_pools import if_many
 from service.engine.translation.loaded_pair import LoadedPair
-from service.engine.types import Search, SentenceJob, SentenceResult, Translation, TranslationOptions, WeightSelection
+from service.engine.types import Search, Translation, TranslationOptions
 
 MOST_SENTENCES = 8192  # of one request: as many as may wait
 

@@ -12,23 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from service.bundle.wrapping import Span, join
+from service.engine.jobs import FloatArray, ScoringRequest, ScoringResult, SentenceJob, SentenceResult, WeightSelection
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, within
 from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.sentence_quality import QualityOptions
 from service.engine.text.token_text import TokenWriter
 from service.engine.text.tokenizer import Tokenizer, Tokenizers
-from service.engine.types import (
-    FloatArray,
-    ScoringRequest,
-    ScoringResult,
-    SentenceJob,
-    SentenceResult,
-    StreamedEnd,
-    StreamedSentence,
-    StreamedToken,
-    StreamEvent,
-    WeightSelection,
-)
+from service.engine.types import StreamedEnd, StreamedSentence, StreamedToken, StreamEvent
 
 
 class _Chosen(NamedTuple):

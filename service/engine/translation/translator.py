@@ -15,6 +15,7 @@ from service.bundle.manifest import Manifest
 from service.engine.attention.attention_map import build_map, join_maps
 from service.engine.attention.selection import at_each_step, check_size, limit_for, select_weights
 from service.engine.events import CallStage, EventListener, ignore_event
+from service.engine.model_info import ModelInfo, ModelStateName, WorkerState
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.search.options import check_quality, complete
@@ -29,15 +30,12 @@ from service.engine.translation.streaming import StreamSource, stream_sentences
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
-    ModelInfo,
-    ModelStateName,
     SentenceDetail,
     StreamEvent,
     TargetPath,
     Token,
     Translation,
     TranslationOptions,
-    WorkerState,
 )
 
 STALLED_SECONDS = 30.0  # without a heartbeat of the worker, after which it counts as stalled

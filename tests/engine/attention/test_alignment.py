@@ -9,8 +9,9 @@ from service.bundle.alignment import white_space_words
 from service.bundle.manifest import AlignmentHead
 from service.engine.attention import alignment
 from service.engine.errors import InvalidOption
+from service.engine.jobs import FloatArray
 from service.engine.text.sentence import token_links
-from service.engine.types import FloatArray, Token
+from service.engine.types import Token
 from tests.support.vocabulary import small_tokenizer
 
 

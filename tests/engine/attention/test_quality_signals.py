@@ -9,9 +9,11 @@ import pytest
 from service.bundle.manifest import parse_manifest
 from service.engine.attention.quality_signals import coverage, repeats
 from service.engine.events import CallStage, CoverageMeasured, EngineEvent
+from service.engine.jobs import Hypothesis, SentenceResult
+from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import sentence_stages
 from service.engine.translation.translator import Translator
-from service.engine.types import AttentionOptions, Hypothesis, ModelInfo, SentenceResult, TranslationOptions
+from service.engine.types import AttentionOptions, TranslationOptions
 from tests.support.fake_worker import MirrorWorker
 from tests.support.manifests import manifest_document
 from tests.support.vocabulary import small_tokenizers

@@ -8,7 +8,8 @@ import pytest
 from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.attention.selection import check_size, limit_for, relocated, select_weights, selected_scores
 from service.engine.errors import InvalidOption, TooManyWeights
-from service.engine.types import AttentionOptions, WeightSelection
+from service.engine.jobs import WeightSelection
+from service.engine.types import AttentionOptions
 from tests.support.fake_worker import forced_result
 
 SPEC = AttentionSpec(

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from service.engine.cache.results import ResultCache, ResultKey, bytes_of, key_of
-from service.engine.types import (
-    Hypothesis,
-    ScoringResult,
-    SearchOptions,
-    SentenceJob,
-    SentenceResult,
-    WeightSelection,
-)
+from service.engine.jobs import Hypothesis, ScoringResult, SearchOptions, SentenceJob, SentenceResult, WeightSelection
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 
 CLASSES = TokenClasses(8, b"\0", b"\0", b"\0")

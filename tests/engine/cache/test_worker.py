@@ -11,7 +11,7 @@ from service.engine.cache.results import ResultCache
 from service.engine.cache.worker import CachedWorker
 from service.engine.errors import DeadlineExceeded, EngineFailure, Overloaded
 from service.engine.events import EngineEvent, SentencesLookedUp
-from service.engine.types import Hypothesis, SearchOptions, SentenceJob, SentenceResult
+from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob, SentenceResult
 from tests.support.fake_worker import MirrorWorker
 
 LONG = tuple(range(100, 130))  # more tokens than a short request has

@@ -8,7 +8,7 @@ import pytest
 from service.engine.errors import UnknownModel, UnsupportedPair
 from service.engine.languages.pairs import Pairs
 from service.engine.languages.tags import Languages
-from service.engine.types import ModelInfo, ModelStateName
+from service.engine.model_info import ModelInfo, ModelStateName
 from tests.support.fake_engine import info_of
 
 

@@ -7,11 +7,11 @@ import onnxruntime
 import pytest
 
 from service.bundle.load import load_bundle
+from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.model.cuda_decoder_state import DeviceRows
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.model.session import place
-from service.engine.types import SearchOptions, SentenceJob
 from tests.support.decoding import decode
 from tests.support.toy_onnx import sentences, write_toy_bundle
 

@@ -9,10 +9,10 @@ import pytest
 from service.bundle.load import load_bundle
 from service.bundle.manifest import LARGE_PARAMETERS
 from service.engine.errors import BundleCorrupt, BundleIncompatible
+from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.scheduling.batch import Batch
-from service.engine.types import Hypothesis, SearchOptions, SentenceJob
 from tests.support.decoding import decode
 from tests.support.fake_model import ScriptedModel
 from tests.support.toy_onnx import sentences, toy_rule, write_toy_bundle

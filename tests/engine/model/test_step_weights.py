@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from service.bundle.load import load_bundle
+from service.engine.jobs import FloatArray, IntArray
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model
-from service.engine.types import FloatArray, IntArray
 
 MODELS = Path(__file__).parents[3] / "models"
 SOURCES = ([9, 40, 17, 300, 2], [25, 7, 2])  # any ids will do

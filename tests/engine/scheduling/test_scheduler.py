@@ -4,16 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from service.engine.scheduling.scheduler import (
-    LONGEST_GATHER,
-    Budget,
-    Division,
-    Plan,
-    Scheduler,
-    Waiting,
-    gathering_seconds,
-    share_of,
-)
+from service.engine.scheduling.division import Division, share_of
+from service.engine.scheduling.scheduler import LONGEST_GATHER, Budget, Plan, Scheduler, Waiting, gathering_seconds
 
 
 def scheduler(entries: list[Waiting[str]], **budget: int) -> Scheduler[str]:

@@ -27,17 +27,11 @@ from service.engine.events import (
     SentencesCancelled,
     StageDone,
 )
-from service.engine.scheduling.requests import WorkerSettings
-from service.engine.scheduling.scheduler import BatchLimits, Budget
+from service.engine.jobs import ScoringRequest, SearchOptions, SentenceJob, SentenceResult, WeightLimit, WeightSelection
+from service.engine.scheduling.pending import WorkerSettings
+from service.engine.scheduling.scheduler import Budget
+from service.engine.scheduling.scoring_queue import BatchLimits
 from service.engine.scheduling.worker import Worker
-from service.engine.types import (
-    ScoringRequest,
-    SearchOptions,
-    SentenceJob,
-    SentenceResult,
-    WeightLimit,
-    WeightSelection,
-)
 from tests.support.fake_model import EOS, ScriptedModel, copying_rule, hashed_rule
 from tests.support.polling import wait_until
 

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.bundle.manifest import DecodingDefaults, EarlyStopping
+from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob
 from service.engine.scheduling.batch import Batch
 from service.engine.search.beam_search import candidates_for
 from service.engine.search.options import complete, search_options
-from service.engine.types import Hypothesis, SearchOptions, SentenceJob, TranslationOptions
+from service.engine.types import TranslationOptions
 from tests.support.fake_model import EOS, Rule, ScriptedModel, copying_rule, hashed_rule, normalised
 
 ENDINGS: list[EarlyStopping | None] = [None, False, True, "never"]

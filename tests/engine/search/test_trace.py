@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.engine.jobs import Hypothesis, SearchOptions, SearchTrace, SentenceJob
 from service.engine.scheduling.batch import Batch
 from service.engine.search.trace import FOLLOWING
-from service.engine.types import Hypothesis, SearchOptions, SearchTrace, SentenceJob
 from tests.support.fake_model import BOS, EOS, Rule, ScriptedModel, hashed_rule
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob
 from service.engine.scheduling.batch import Batch
 from service.engine.search.state_table import StateTable
-from service.engine.types import Hypothesis, SearchOptions, SentenceJob
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints, places_of
 from service.engine.values.states import StateMachine
 from tests.support.fake_model import EOS, ScriptedModel, hashed_rule

@@ -230,7 +230,7 @@ def test_half_precision_is_compared_where_something_runs_it(
 def test_without_the_schema_nothing_is_exported(
     tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.bundle.manifest.SCHEMA_PATH", tmp_path / "gone.json")
+    monkeypatch.setattr("service.bundle.manifest_checks.SCHEMA_PATH", tmp_path / "gone.json")
     with pytest.raises(FileNotFoundError, match=r"gone\.json is missing, so the manifest cannot be checked"):
         export(bahdanau(), tokenizer, tmp_path / "t")
     assert not (tmp_path / "t").exists()

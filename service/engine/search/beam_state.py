@@ -1,0 +1,218 @@
+"""The state of a beam search over many sentences: live hypotheses, their history, and those that are finished.
+
+A step keeps only back-pointers: token, log-probability and the slot it continues. Sentences are independent.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from service.bundle.end_of_search import lookahead_tokens, score_to_go_on, score_to_win
+from service.bundle.manifest import EarlyStopping
+from service.engine.jobs import MAX_BEAM_SIZE, Hypothesis, IntArray, SearchOptions, SearchTrace
+from service.engine.model.buffers import grow, swap_remove
+from service.engine.search.hypotheses import BeamCandidates, Finished
+from service.engine.search.repetition import RepetitionGuard
+from service.engine.search.trace import Recorder
+from service.engine.search.value_search import ValueSearch
+from service.engine.values.constraints import ValueConstraints
+
+_ENDLESS = np.iinfo(np.int64).max  # the maximum length where there is no sentence
+
+
+class BeamState:
+    """The hypotheses of B sentences, K each; a sentence is identified by its index, 0 to B - 1."""
+
+    def __init__(self, beam_size: int, eos: int, bos: int) -> None:
+        self.beam_size = beam_size
+        self.size = 0
+        self._eos, self._bos = eos, bos
+        self._finished: list[list[Finished]] = []
+        self._n_best: list[int] = []
+        self._early_stopping: list[EarlyStopping | None] = []
+        self._recorders: list[Recorder | None] = []
+        self._recorded = 0  # running sentences with a recorder
+        self._guard = RepetitionGuard(beam_size)
+        self._values = ValueSearch(beam_size, eos)
+        self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN there is no repetition
+        self._starting = False  # whether a running sentence has no token yet
+        self._least_longest = _ENDLESS  # no running sentence may end for its length sooner
+        self._has_shortest = False  # whether any sentence has had a minimum length since the beam was empty
+        self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
+        self._own_slots = np.zeros((0, beam_size), np.int64)  # [capacity, K]: 0 to K - 1 in each row
+        one, per_slot, history = (0,), (0, beam_size), (0, 16, beam_size)
+        self._arrays: dict[str, npt.NDArray[Any]] = {
+            "steps": np.empty(one, np.int64),  # tokens chosen so far
+            "penalty": np.empty(one, np.float64),
+            "longest": np.empty(one, np.int64),
+            "shortest": np.empty(one, np.int64),
+            "closed": np.empty(one, np.int64),  # hypotheses finished so far
+            "lookahead": np.empty(one, np.int64),  # tokens that are assumed to be certain
+            "to_win": np.empty(one, np.float64),  # score that a live hypothesis must be able to reach; -inf: any
+            "to_go_on": np.empty(one, np.float64),  # score that one must exceed if it ended now; -inf: any
+            "scores": np.empty(per_slot, np.float64),  # sums of log-probabilities; -inf: no hypothesis in this slot
+            "tokens": np.empty(per_slot, np.int64),
+            "past": np.empty(history, np.int64),  # [B, T, K]: token * MAX_BEAM_SIZE + slot it continues
+            "past_gains": np.empty(history, np.float32),
+        }
+
+    @property
+    def tokens(self) -> IntArray:
+        """Return the inputs of the next step, [B, K]."""
+        tokens: IntArray = self._arrays["tokens"][: self.size]
+        return tokens
+
+    @property
+    def has_values(self) -> bool:
+        """Return whether a running sentence has values, so that steps need more candidates."""
+        return self._values.active > 0
+
+    @property
+    def is_recorded(self) -> bool:
+        """Return whether the search of a running sentence is recorded, so that steps need more candidates."""
+        return self._recorded > 0
+
+    def add(
+        self,
+        search: SearchOptions,
+        source_ids: Sequence[int],
+        values: ValueConstraints | None = None,
+        *,
+        trace: bool = False,
+        at: int | None = None,
+    ) -> int:
+        """Add a sentence, perhaps with the values that its translation must hold, and return its index.
+
+        It takes the place `at` of a sentence that has left, or one after the last.
+        """
+        index = self.size if at is None else at
+        self.size = max(self.size, index + 1)
+        if self.size > len(self._own_rows):
+            for name, array in self._arrays.items():
+                self._arrays[name] = grow(array, self.size)
+            self._own_rows = np.arange(len(self._arrays["steps"]))[:, None]
+            self._own_slots = np.tile(np.arange(self.beam_size), (len(self._own_rows), 1))
+        arrays = self._arrays
+        arrays["steps"][index] = arrays["closed"][index] = 0
+        arrays["penalty"][index] = search.length_penalty
+        arrays["longest"][index] = search.max_length
+        self._least_longest = min(search.max_length, self._least_longest)
+        self._starting = True
+        arrays["shortest"][index] = search.min_length
+        self._has_shortest |= search.min_length > 0
+        arrays["lookahead"][index] = lookahead_tokens(search.early_stopping, search.max_length)
+        arrays["to_win"][index] = arrays["to_go_on"][index] = -np.inf
+        # All slots hold the same empty hypothesis. Only the first counts, otherwise the beam would fill with copies.
+        arrays["scores"][index] = -np.inf
+        arrays["scores"][index, 0] = 0.0
+        arrays["tokens"][index] = self._bos
+        self._guard.reset(index, source_ids if search.repetition_guard else None)
+        self._values.add(index, values)
+        place = slice(index, index + 1)
+        self._finished[place] = [[]]
+        self._n_best[place] = [min(search.n_best, self.beam_size)]
+        self._early_stopping[place] = [search.early_stopping]
+        self._recorders[place] = [Recorder(self._bos) if trace else None]
+        self._recorded += trace
+        return index
+
+    def leave(self, places: Sequence[int]) -> None:
+        """Forget the sentences in these places, before others are added there or the places are removed."""
+        arrays = self._arrays
+        if self._values.active:
+            self._values.leave(places)
+        for place in places:
+            arrays["steps"][place], arrays["longest"][place] = 0, _ENDLESS
+            self._recorded -= self._recorders[place] is not None
+            self._recorders[place] = None
+        self._deepest = int(arrays["steps"][: self.size].max())
+        self._least_longest = int(arrays["longest"][: self.size].min())
+
+    def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
+        """Remove places whose sentences have left; `holes` and `movers` are those of `plan_swap_remove`."""
+        self.size -= len(removed)
+        if len(holes):
+            for array in self._arrays.values():
+                array[holes] = array[movers]
+            self._guard.move(holes, movers)
+            if self._values.active:
+                self._values.move(holes, movers)
+        self._has_shortest &= self.size > 0
+        for records in (self._finished, self._n_best, self._early_stopping, self._recorders):
+            swap_remove(records, len(removed), holes, movers)
+
+    def latest(self, index: int) -> tuple[int, float]:
+        """Return the last token of the best live hypothesis of a sentence, and its log-probability."""
+        step = int(self._arrays["steps"][index]) - 1
+        return int(self._arrays["tokens"][index, 0]), float(self._arrays["past_gains"][index, step, 0])
+
+    def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
+        """Return the best finished hypotheses of a sentence that is done, best first, as many as were requested."""
+        found = sorted(self._finished[index], key=lambda finished: (not finished.whole, -finished.score))
+        return tuple(self._walk_back(index, finished) for finished in found[: self._n_best[index]])
+
+    def trace(self, index: int) -> SearchTrace | None:
+        """Return the recorded search of a sentence that is done; None if it was not recorded."""
+        recorder = self._recorders[index]
+        return None if recorder is None else recorder.trace(self.hypotheses(index)[0].ids)
+
+    def _record(self, index: int, finished: Finished) -> None:
+        found = self._finished[index]
+        found.append(finished)
+        self._arrays["closed"][index] = len(found)
+        scores, n_best = [each.score for each in found], self._n_best[index]
+        self._arrays["to_win"][index] = score_to_win(scores, n_best)
+        self._arrays["to_go_on"][index] = score_to_go_on(scores, n_best, self.beam_size, self._early_stopping[index])
+
+    def _close_live(self, index: int, slot: int) -> Finished:
+        """Close the live hypothesis of a slot with the tokens it has, possibly none."""
+        arrays = self._arrays
+        step = int(arrays["steps"][index]) - 1
+        if step < 0:
+            return Finished(0.0, -1, 0, self._eos, 0.0, "length")
+        score = float(arrays["scores"][index, slot]) / float((step + 1) ** arrays["penalty"][index])
+        token, parent = divmod(int(arrays["past"][index, step, slot]), MAX_BEAM_SIZE)
+        return Finished(score, step, parent, token, float(arrays["past_gains"][index, step, slot]), "length")
+
+    def _append_step(self, candidates: BeamCandidates) -> None:
+        """Write the step into the history and make it the current one."""
+        size, arrays = self.size, self._arrays
+        steps = arrays["steps"][:size]
+        self._make_history()
+        at = (self._own_rows[:size, 0], steps)
+        arrays["past"][at] = candidates.tokens * MAX_BEAM_SIZE + candidates.parents
+        arrays["past_gains"][at] = candidates.token_logprobs
+        arrays["scores"][:size] = candidates.scores
+        arrays["tokens"][:size] = candidates.tokens
+        steps += 1
+        self._advance_rules(candidates.parents, candidates.tokens)
+
+    def _make_history(self) -> None:
+        """Make room for one more token in the history."""
+        arrays = self._arrays
+        self._deepest += 1
+        self._starting = False
+        if self._deepest > arrays["past"].shape[1]:
+            arrays["past"] = grow(arrays["past"], self._deepest, axis=1)
+            arrays["past_gains"] = grow(arrays["past_gains"], self._deepest, axis=1)
+
+    def _advance_rules(self, parents: IntArray, tokens: IntArray) -> None:
+        """Tell the rules about repetition and values the tokens of a step."""
+        self._guard.advance(parents, tokens)
+        if self._values.active:
+            self._values.advance(parents, tokens)
+
+    def _walk_back(self, index: int, finished: Finished) -> Hypothesis:
+        """Follow the back-pointers of a finished hypothesis to its first token."""
+        if finished.step < 0:
+            return Hypothesis((), (), 0.0, finished.reason)
+        ids, token_logprobs, slot = [finished.token], [finished.logprob], finished.parent
+        past = self._arrays["past"][index, : finished.step].tolist()
+        past_gains = self._arrays["past_gains"][index, : finished.step].tolist()
+        for tokens, gains in zip(reversed(past), reversed(past_gains), strict=True):
+            token_logprobs.append(gains[slot])
+            token, slot = divmod(tokens[slot], MAX_BEAM_SIZE)
+            ids.append(token)
+        return Hypothesis(tuple(reversed(ids)), tuple(reversed(token_logprobs)), finished.score, finished.reason)
