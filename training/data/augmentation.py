@@ -22,6 +22,7 @@ Way = Callable[[Pair, random.Random], Pair | None]
 
 _NUMBER = re.compile(r"(?<![\w.,:-])\d+(?![\w.,:-]*\w)")
 _NAME = re.compile(r"\b(?!April|August|September|November)[A-GI-XZ][a-z]{2,}\b")
+_MARK = re.compile(r"(?<=\w)([.,!?;:])(?=\s|$)")
 _FINAL = re.compile(r"\s?([.!?])$")
 _ONSETS = [*"bcdfghjklmnprstvwxyz", "br", "ch", "dr", "gr", "kh", "kl", "pr", "sch", "sh", "st", "th", "tr"]
 _VOWELS = [*"aaaaeeeiiioouué", "ai", "au", "ee", "ia", "ie", "oo", "ou", "y"]
@@ -78,9 +79,10 @@ def _in_a_row(row: Sequence[Pair]) -> Pair:
     return " ".join(source for source, _ in row), " ".join(target for _, target in row)
 
 
-def lowered(pair: Pair, _draw: random.Random) -> Pair:
-    """Return the source in lower case, with its translation unchanged."""
-    return pair[0].lower(), pair[1]
+def lowered(pair: Pair, draw: random.Random) -> Pair:
+    """Return the source in lower case, half of the time with spaces before its marks, with its translation unchanged."""
+    source = pair[0].lower()
+    return _MARK.sub(r" \1", source) if draw.random() < 0.5 else source, pair[1]
 
 
 def raised(pair: Pair, _draw: random.Random) -> Pair:
