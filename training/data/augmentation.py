@@ -80,7 +80,7 @@ def _in_a_row(row: Sequence[Pair]) -> Pair:
 
 
 def lowered(pair: Pair, draw: random.Random) -> Pair:
-    """Return the source in lower case, half of the time with spaces before its marks, with its translation unchanged."""
+    """Return the source in lower case, half of the time with spaces before its marks, and its translation."""
     source = pair[0].lower()
     return _MARK.sub(r" \1", source) if draw.random() < 0.5 else source, pair[1]
 
