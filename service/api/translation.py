@@ -246,7 +246,7 @@ async def with_second_answers(
 ) -> tuple[list[Translation], list[SecondAnswer | None]]:
     """Return the translations, some of them by the other model, and for each why; raise the other model's errors.
 
-    The first answer is kept unless it fails its checks and the other one is better (ADR 28). What one text gets depends
+    The first answer is kept unless it fails its checks and the other one is better (ADR 27). What one text gets depends
     on nothing but that text, so an answer is the same alone and in company.
     """
     chosen, reasons = list(found), [None] * len(found)  # type: list[Translation], list[SecondAnswer | None]

@@ -2,7 +2,7 @@
 
 The graph for scoring returns weights only. The explaining graph is the same file with more outputs: the scores that
 each softmax reads, and the queries and keys of their product. So every bundle can be explained without a new export,
-and the graph for scoring, which ordinary requests use, stays as it is (docs/adr/0029-explaining-a-weight.md).
+and the graph for scoring, which ordinary requests use, stays as it is (docs/adr/0028-explaining-a-weight.md).
 """
 
 from collections.abc import Iterator, Sequence
