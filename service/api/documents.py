@@ -22,8 +22,7 @@ from service.documents.jobs.job import Job, new_id
 from service.documents.jobs.runner import FILES as FILE_POOL
 from service.documents.jobs.runner import NO_ROOM, JobRunner
 from service.documents.jobs.store import StoreFull
-from service.documents.translating import TextTranslator
-from service.engine import Glossary
+from service.engine import Glossary, TextTranslator
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)

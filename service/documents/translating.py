@@ -5,17 +5,17 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from service import markup
 from service.documents.fragments import plain
 from service.engine import (
     TEXT_POOL,
     DeadlineExceeded,
-    ModelInfo,
     NotReady,
     Overloaded,
     SentenceDetail,
+    TextTranslator,
     Token,
     Translation,
     TranslationOptions,
@@ -28,19 +28,6 @@ RETRY_SECONDS = 1.0
 DOUBTFUL = 0.3  # segments below are listed, as the page underlines sentences below it
 MOST_LISTED = 100
 SHOWN_CHARACTERS = 80
-
-
-class TextTranslator(Protocol):
-    """The part of service.engine.Translator that documents need."""
-
-    @property
-    def info(self) -> ModelInfo:
-        """Return the description of the model."""
-
-    def translate(
-        self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
-    ) -> Awaitable[list[Translation]]:
-        """Translate texts; cancellation of the awaiting task frees their rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from service.documents.format import Limits, ReadOptions, check_segments, format
 from service.documents.jobs.job import Job
 from service.documents.jobs.store import JobStore
 from service.documents.translating import (
-    TextTranslator,
     Translated,
     WindowTimeouts,
     doubtful_segments,
@@ -24,7 +23,15 @@ from service.documents.translating import (
     sample,
     translate_segments,
 )
-from service.engine import BoundedPool, EngineError, Glossary, TranslationOptions, ValueHandling, trim_memory
+from service.engine import (
+    BoundedPool,
+    EngineError,
+    Glossary,
+    TextTranslator,
+    TranslationOptions,
+    ValueHandling,
+    trim_memory,
+)
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)

@@ -29,12 +29,21 @@ from service.engine.types import (
 )
 
 
-class Translates(Protocol):
-    """One loaded model for one pair: a Translator, as narrow as possible, so that tests can use a fake one."""
+class TextTranslator(Protocol):
+    """One loaded model for one pair, as far as texts are concerned."""
 
     @property
     def info(self) -> ModelInfo:
         """Return the description of the model, with its pair."""
+
+    def translate(
+        self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
+    ) -> Awaitable[list[Translation]]:
+        """Translate texts; cancellation of the awaiting task frees their rows. `deadline` is on time.monotonic."""
+
+
+class Translates(TextTranslator, Protocol):
+    """A Translator, as narrow as possible, so that tests can use a fake one."""
 
     @property
     def queue_status(self) -> QueueStatus:
@@ -42,11 +51,6 @@ class Translates(Protocol):
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady if not even the smallest request would be accepted now."""
-
-    def translate(
-        self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
-    ) -> Awaitable[list[Translation]]:
-        """Translate texts; cancellation of the awaiting task frees their rows. `deadline` is on time.monotonic."""
 
     def attention(
         self,
