@@ -15,30 +15,34 @@ from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob, Sentence
 from tests.support.fake_worker import MirrorWorker
 
 LONG = tuple(range(100, 130))  # more tokens than a short request has
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+FULL = Overloaded("The queue is full.")
+OUTCOME = SentenceResult((Hypothesis((9, 2), (-0.5, -0.5), -0.5, "eos"),), 1.0, 2.0, 0.5)
+STREAM_OUTCOME = replace(OUTCOME, step_weights=np.ones((2, 3), np.float32))
 
 
 class Cached:
-    """A cached worker in front of one whose sentences the test finishes."""
+    """A cached worker in front of one whose sentences the test finishes; its clock is moved by the test."""
 
-    def __init__(self, held: bool = True) -> None:
+    def __init__(self) -> None:
         self.events: list[EngineEvent] = []
-        self.clock = Clock()
-        self.model = MirrorWorker(held=held)
+        self.now = 100.0
+        self.model = MirrorWorker(held=True)
         self.results = ResultCache(1 << 20)
-        self.worker = CachedWorker(self.model, self.results, "scope", "model", self.events.append, self.clock)
-        self.worker.start()
+        self.worker = self.for_model("scope")
+
+    def for_model(self, scope: str) -> CachedWorker:
+        return CachedWorker(self.model, self.results, scope, "model", self.events.append, lambda: self.now)
 
     def ask(self, *jobs: SentenceJob) -> list[Future[SentenceResult]]:
         return self.worker.submit_all(jobs)
+
+    def finish(self, number: int = -1, result: SentenceResult = OUTCOME) -> None:
+        """Let the model finish a sentence: the last one, or this."""
+        self.model.futures[number].set_result(result)
+
+    @property
+    def asked_of_model(self) -> list[tuple[int, ...]]:
+        return [job.source_ids[:-1] for job in self.model.jobs]
 
     @property
     def lookups(self) -> tuple[int, int, int]:
@@ -53,18 +57,15 @@ def cached() -> Cached:
 
 
 def job(*ids: int, **others: Any) -> SentenceJob:
-    return SentenceJob((*(ids or (7, 8)), 2), SearchOptions(), **others)
-
-
-def outcome(queue: float = 1.0, compute: float = 2.0, encode: float = 0.5) -> SentenceResult:
-    return SentenceResult((Hypothesis((9, 2), (-0.5, -0.5), -0.5, "eos"),), queue, compute, encode)
+    return SentenceJob((*(ids or (7, 8)), 2), **{"search": SearchOptions(), **others})
 
 
 def test_a_finished_sentence_is_answered_at_once_and_the_model_sees_it_once(cached: Cached) -> None:
     [first] = cached.ask(job())
-    cached.model.futures[0].set_result(outcome())
+    cached.finish(result=replace(OUTCOME, score_seconds=0.25))
     [again] = cached.ask(job(deadline=200.0))
-    assert again.result(0).hypotheses == first.result(0).hypotheses
+    assert first.result(0).score_seconds == 0.25
+    assert again.result(0) == SentenceResult(OUTCOME.hypotheses, 0.0, 0.0)  # no time of the translation
     assert len(cached.model.jobs) == 1
     assert cached.lookups == (1, 0, 1)
 
@@ -72,14 +73,11 @@ def test_a_finished_sentence_is_answered_at_once_and_the_model_sees_it_once(cach
 def test_equal_sentences_in_flight_share_one_decode(cached: Cached) -> None:
     futures = [*cached.ask(job(), job()), *cached.ask(job())]
     assert len(cached.model.jobs) == 1
-    cached.model.futures[0].set_result(outcome())
-    assert [future.result(0).hypotheses for future in futures] == [outcome().hypotheses] * 3
-    assert cached.lookups == (0, 2, 1)
-
-
-def test_different_options_share_nothing(cached: Cached) -> None:
-    cached.ask(job(), replace(job(), search=SearchOptions(beam_size=4)))
-    assert len(cached.model.jobs) == 2
+    [other] = cached.ask(job(search=SearchOptions(beam_size=4)))
+    cached.finish(0)
+    assert [future.result(0).hypotheses for future in futures] == [OUTCOME.hypotheses] * 3
+    assert not other.done()
+    assert cached.lookups == (0, 2, 2)
 
 
 def test_cancelling_one_sharer_leaves_the_others_and_the_last_takes_the_decode_with_it(cached: Cached) -> None:
@@ -89,16 +87,10 @@ def test_cancelling_one_sharer_leaves_the_others_and_the_last_takes_the_decode_w
     assert not cached.model.futures[0].cancelled()
     second.cancel()
     assert cached.model.futures[0].cancelled()
-    [new] = cached.ask(job())  # it begins again
-    cached.model.futures[1].set_result(outcome())
-    assert new.result(0)
-
-
-def test_the_remaining_sharers_are_answered(cached: Cached) -> None:
-    [first], [second] = cached.ask(job()), cached.ask(job())
-    first.cancel()
-    cached.model.futures[0].set_result(outcome())
-    assert second.result(0).hypotheses == outcome().hypotheses
+    [new], [sharer] = cached.ask(job()), cached.ask(job())  # it begins again
+    new.cancel()
+    cached.finish()
+    assert sharer.result(0)
 
 
 def test_a_failure_reaches_all_sharers_and_is_not_kept(cached: Cached) -> None:
@@ -109,30 +101,24 @@ def test_a_failure_reaches_all_sharers_and_is_not_kept(cached: Cached) -> None:
     assert len(cached.model.jobs) == 2
 
 
-def test_a_refused_request_leaves_no_trace(cached: Cached) -> None:
+def test_a_refused_request_leaves_no_trace_and_finished_sentences_are_not_refused(cached: Cached) -> None:
     [running] = cached.ask(job(1))
-    cached.model.error = Overloaded("The queue is full.")
+    cached.model.error = FULL
     with pytest.raises(Overloaded):
         cached.ask(job(1), job(3))
+    cached.finish()
+    assert running.result(0)
+    assert cached.ask(job(1))[0].result(0)
     cached.model.error = None
     cached.ask(job(3))
-    assert [each.source_ids for each in cached.model.jobs] == [(1, 2), (3, 2)]
-    cached.model.futures[0].set_result(outcome())
-    assert running.result(0)
-
-
-def test_a_request_whose_sentences_are_all_finished_is_answered_even_if_the_queue_is_full(cached: Cached) -> None:
-    cached.ask(job())
-    cached.model.futures[0].set_result(outcome())
-    cached.model.error = Overloaded("The queue is full.")
-    assert cached.ask(job())[0].result(0)
+    assert cached.asked_of_model == [(1,), (3,)]
 
 
 def test_a_short_request_does_not_wait_for_the_decode_of_a_long_one(cached: Cached) -> None:
     [shared, other] = cached.ask(job(), job(*LONG))
     [short] = cached.ask(job())
-    assert [each.source_ids for each in cached.model.jobs] == [(7, 8, 2), (*LONG, 2), (7, 8, 2)]
-    cached.model.futures[2].set_result(outcome())
+    assert cached.asked_of_model == [(7, 8), LONG, (7, 8)]
+    cached.finish()
     assert short.result(0).hypotheses == shared.result(0).hypotheses
     assert cached.model.futures[0].cancelled()  # its rows are free
     assert not other.done()
@@ -141,33 +127,32 @@ def test_a_short_request_does_not_wait_for_the_decode_of_a_long_one(cached: Cach
 def test_a_long_request_joins_the_decode_of_a_short_one(cached: Cached) -> None:
     cached.ask(job())
     cached.ask(job(), job(*LONG))
-    assert [each.source_ids for each in cached.model.jobs] == [(7, 8, 2), (*LONG, 2)]
+    assert cached.asked_of_model == [(7, 8), LONG]
 
 
-def test_a_decode_that_reaches_its_deadline_begins_again_for_sharers_with_more_time(cached: Cached) -> None:
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_decode_that_reaches_its_deadline_begins_again_for_sharers_with_more_time(
+    cached: Cached, refused: bool
+) -> None:
     [_], [second] = cached.ask(job(deadline=101.0)), cached.ask(job(deadline=105.0))
-    cached.clock.now = 101.0
+    cached.now = 101.0
+    cached.model.error = FULL if refused else None
     cached.model.futures[0].set_exception(DeadlineExceeded("Too late."))
-    assert cached.model.jobs[1].deadline == 105.0
-    cached.model.futures[1].set_result(outcome())
-    assert second.result(0)
-
-
-def test_a_decode_that_cannot_begin_again_fails_with_the_reason(cached: Cached) -> None:
-    [_], [second] = cached.ask(job(deadline=101.0)), cached.ask(job(deadline=105.0))
-    cached.clock.now = 101.0
-    cached.model.error = Overloaded("The queue is full.")
-    cached.model.futures[0].set_exception(DeadlineExceeded("Too late."))
-    assert isinstance(second.exception(0), Overloaded)
+    if refused:
+        assert second.exception(0) is FULL
+    else:
+        assert cached.model.jobs[1].deadline == 105.0
+        cached.finish()
+        assert second.result(0)
 
 
 def test_a_sharer_sees_only_the_time_since_it_joined(cached: Cached) -> None:
     [first] = cached.ask(job())
-    cached.clock.now += 0.75
+    cached.now += 0.75
     [second] = cached.ask(job())
-    cached.clock.now += 0.5
+    cached.now += 0.5
     [third] = cached.ask(job())
-    cached.model.futures[0].set_result(outcome(queue=1.0, compute=2.0, encode=0.5))
+    cached.finish()
     times = [(r.queue_seconds, r.compute_seconds, r.encode_seconds) for r in map(Future.result, (first, second, third))]
     assert times == [(1.0, 2.0, 0.5), (0.25, 2.0, 0.5), (0.0, 1.75, 0.25)]
 
@@ -178,49 +163,46 @@ def test_a_stream_is_answered_from_finished_sentences_but_joins_none_in_flight(c
     cached.ask(job())
     [stream] = cached.ask(streamed)
     assert len(cached.model.jobs) == 2
-    cached.model.futures[1].set_result(outcome())
+    cached.finish()
     assert stream.result(0)
     assert cached.ask(streamed)[0].result(0)
     assert len(cached.model.jobs) == 2
 
 
 def test_a_stream_with_weights_is_answered_from_streams_only(cached: Cached) -> None:
-    [plain] = cached.ask(job())
-    cached.model.futures[0].set_result(outcome())
-    assert plain.result(0).step_weights is None
+    cached.ask(job())
+    cached.finish()
     [stream] = cached.ask(job(step_weights=True))
-    cached.model.futures[1].set_result(replace(outcome(), step_weights=np.ones((2, 3), np.float32)))
+    cached.finish(result=STREAM_OUTCOME)
     [again] = cached.ask(job(step_weights=True))
-    weights = [future.result(0).step_weights for future in (stream, again)]
-    assert [None if each is None else each.tolist() for each in weights] == [[[1, 1, 1], [1, 1, 1]]] * 2
+    for each in (stream, again):
+        np.testing.assert_array_equal(each.result(0).step_weights, np.ones((2, 3)))
     assert len(cached.model.jobs) == 2
+
+
+def test_a_finished_stream_answers_the_same_greedy_translation_and_no_other(cached: Cached) -> None:
+    greedy = job(search=SearchOptions(beam_size=1))
+    cached.ask(replace(greedy, step_weights=True))
+    cached.finish(result=STREAM_OUTCOME)
+    assert cached.ask(greedy)[0].result(0).hypotheses == OUTCOME.hypotheses
+    cached.ask(replace(greedy, search=SearchOptions(beam_size=1, length_penalty=0.5)), job(9))
+    assert cached.lookups == (1, 0, 3)
 
 
 def test_a_warm_up_reaches_the_model_and_is_not_kept(cached: Cached) -> None:
     for _ in range(2):
         cached.ask(job(fresh=True))
-        cached.model.futures[-1].set_result(outcome())
+        cached.finish()
     assert len(cached.model.jobs) == 2
     assert cached.results.size.entries == 0
 
 
-def test_a_replaced_model_takes_its_results_with_it_and_a_closed_one_does_not(cached: Cached) -> None:
+def test_a_replaced_model_takes_its_own_results_with_it_and_a_closed_one_does_not(cached: Cached) -> None:
     cached.ask(job())
-    cached.model.futures[0].set_result(outcome())
+    cached.finish()
+    cached.for_model("another").retire()
     cached.worker.close()
     cached.worker.retire()  # the translator of the closed model is gone
     assert cached.results.size.entries == 1
-    other = CachedWorker(cached.model, cached.results, "scope", "model")
-    other.retire()
+    cached.for_model("scope").retire()
     assert cached.results.size.entries == 0
-
-
-def test_a_finished_stream_answers_the_same_greedy_translation_and_no_other(cached: Cached) -> None:
-    greedy = SentenceJob((7, 8, 2), SearchOptions(beam_size=1))
-    cached.ask(replace(greedy, step_weights=True))
-    cached.model.futures[0].set_result(replace(outcome(), step_weights=np.ones((2, 3), np.float32)))
-    [plain] = cached.ask(greedy)
-    assert plain.result(0).hypotheses == outcome().hypotheses
-    assert cached.lookups == (1, 0, 1)
-    cached.ask(replace(greedy, search=SearchOptions(beam_size=1, length_penalty=0.5)), job(9))
-    assert cached.lookups == (1, 0, 3)
