@@ -14,4 +14,3 @@ def test_only_the_last_load_of_each_worker_is_sent_and_everything_else_in_its_or
     failed = Failed(7, EngineFailure("no"))
     messages: list[FromEngine] = [load(1, 1), step, load(2, 5), load(1, 2), step, failed, load(1, 3), step]
     assert latest_loads(messages) == [step, load(2, 5), step, failed, load(1, 3), step]
-    assert latest_loads([]) == []

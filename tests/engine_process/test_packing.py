@@ -2,9 +2,7 @@
 
 import dataclasses
 import pickle
-from typing import Any
 
-import numpy as np
 import pytest
 
 from service.engine import (
@@ -17,7 +15,7 @@ from service.engine import (
     StageDone,
     StepDone,
 )
-from service.engine.jobs import ScoringResult, WeightSelection
+from service.engine.jobs import WeightSelection
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from service.engine_process.packing import EVENTS, packed, unpacked
 from service.engine_process.protocol import Cancel, Done, EventReport, TokenChosen, Translate
@@ -49,14 +47,9 @@ MESSAGES = [
 ]
 
 
-def sent(message: object) -> Any:
-    """Return what arrives of a message."""
-    return unpacked(pickle.loads(pickle.dumps(packed(message))))
-
-
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
 def test_a_message_arrives_as_it_was_sent(message: object) -> None:
-    assert sent(message) == message
+    assert unpacked(pickle.loads(pickle.dumps(packed(message)))) == message
 
 
 def test_the_examples_change_every_default_so_that_no_field_can_be_forgotten() -> None:
@@ -66,23 +59,6 @@ def test_the_examples_change_every_default_so_that_no_field_can_be_forgotten() -
             for field in dataclasses.fields(example)
             if field.default is not dataclasses.MISSING and getattr(example, field.name) == field.default
         }
-        # Listeners stay behind, and the others are sent as they are, whatever they hold.
+        # Listeners stay behind, and the others are sent as they are, whatever they hold (test_cluster.py).
         assert left <= {"listener", "scores", "trace", "step_weights"}
     assert {type(each.event) for each in MESSAGES if isinstance(each, EventReport)} == set(EVENTS)
-
-
-def test_weights_arrive_too() -> None:
-    scores = ScoringResult(
-        np.array([1, 2], np.float32),
-        np.array([3, 4]),
-        np.ones((1, 1, 2, 3), np.float32),
-        None,
-        None,
-        np.array([5], np.float32),
-    )
-    came = sent(Done(9, dataclasses.replace(RESULT, scores=scores))).result.scores
-    assert isinstance(came, ScoringResult)
-    assert came.encoder_attention is None
-    assert np.array_equal(came.cross_attention, scores.cross_attention)
-    assert came.selected is not None
-    assert came.selected[0] == 5

@@ -13,9 +13,10 @@ from service.engine.scheduling.admission import QueueStatus, WorkerStatus
 from service.engine_process.client import remote_worker as remote
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.protocol import Cancel, Order, StatusReport, ToEngine, Translate
+from service.engine_process.protocol import Cancel, StatusReport, ToEngine, Translate
 
 JOB = SentenceJob((5, 6, 2), SearchOptions(beam_size=1, max_length=8))
+SCORING = ScoringRequest((5, 2), (6, 2))
 
 
 class Far:
@@ -41,81 +42,49 @@ def far() -> Far:
     return Far()
 
 
-def test_a_worker_reported_dead_takes_nothing_until_it_is_back(far: Far) -> None:
-    [waiting] = far.worker.submit_all([JOB])
-    seen = []
-    for state in (WorkerState.RUNNING, WorkerState.DEAD):
-        far.report(state)
-        seen.append((far.worker.status.state, far.worker.status.alive))
-    assert seen == [("running", True), ("restarting", False)]
-    assert isinstance(waiting.exception(0), Interrupted)
-    with pytest.raises(NotReady, match="being restarted"):
-        far.worker.submit_all([JOB])
-    far.report(WorkerState.DEAD)  # said before it was loaded anew
-    far.worker.mark_reloaded()
-    assert (far.worker.status.state, far.worker.status.alive) == ("running", True)
-    assert far.sent[-1] == Order(3, "start")
-    far.worker.submit_all([JOB])
-    far.worker.give_up()
-    assert far.worker.status.state == "dead"
-    with pytest.raises(NotReady, match="has failed"):
-        far.worker.submit_all([JOB])
-
-
 def test_a_worker_that_is_not_heard_of_or_has_too_much_to_read_is_spared(
     far: Far, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     far.report()
     far.worker.check_room()
     far.full = True
-    for ask in (far.worker.check_room, lambda: far.worker.submit_all([JOB])):
+    for ask in (
+        far.worker.check_room,
+        lambda: far.worker.submit_all([JOB]),
+        lambda: far.worker.submit_scoring(SCORING),
+    ):
         with pytest.raises(Overloaded):
             ask()
     far.full = False
     monkeypatch.setattr(remote, "SILENT_SECONDS", 0.02)
     time.sleep(0.05)
-    with pytest.raises(Overloaded):
-        far.worker.check_room()
-    far.report()
-    far.worker.check_room()
-
-
-def test_a_worker_whose_reports_wait_to_be_read_is_not_silent(far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "SILENT_SECONDS", 0.02)
-    far.report()
-    time.sleep(0.05)
-    far.has_unread = True  # this process was too busy to read
+    far.has_unread = True  # this process was too busy to read the reports
     far.worker.check_room()
     far.has_unread = False
     with pytest.raises(Overloaded):
         far.worker.check_room()
+    far.report()
+    far.worker.check_room()
 
 
-@pytest.mark.parametrize(
-    ("queue_status", "seconds", "refused"),
-    [
-        (QueueStatus(full=True, seconds=10.0), 600.0, True),
-        (QueueStatus(full=False, seconds=10.0), 15.0, True),  # more than half of the time would be waiting
-        (QueueStatus(full=False, seconds=10.0), 30.0, False),
-        (QueueStatus(full=False, seconds=None), 0.1, False),
-    ],
-)
-def test_a_caller_is_refused_here_as_soon_as_the_queue_is_reported_full(
-    far: Far, queue_status: QueueStatus, seconds: float, refused: bool
+@pytest.mark.parametrize(("full", "seconds"), [(True, 600.0), (False, 15.0)])
+def test_a_caller_is_refused_here_as_soon_as_the_queue_is_reported_full_or_too_slow(
+    far: Far, full: bool, seconds: float
 ) -> None:
-    far.report(queue_status=queue_status)
-    if not refused:
-        far.worker.check_room(time.monotonic() + seconds)
-        assert far.heard == []
-        return
-    with pytest.raises(Overloaded) as error:
-        far.worker.check_room(time.monotonic() + seconds)
-    assert error.value.retry_after == 5.0
-    assert far.heard == [RequestRejected("toy", "overloaded")]
-    sent = len(far.sent)
-    with pytest.raises(Overloaded):
-        far.worker.submit_all([replace(JOB, deadline=time.monotonic() + seconds)])
-    assert len(far.sent) == sent
+    far.report(queue_status=QueueStatus(full=False, seconds=None))
+    far.worker.check_room(time.monotonic() + 0.1)
+    far.report(queue_status=QueueStatus(full=False, seconds=10.0))
+    far.worker.check_room(time.monotonic() + 30.0)
+    assert far.heard == []
+    far.report(queue_status=QueueStatus(full, seconds=10.0))
+    sent = far.sent.copy()
+    late = time.monotonic() + seconds  # of 15 seconds, more than half would be waiting
+    for ask in (far.worker.check_room, lambda deadline: far.worker.submit_all([replace(JOB, deadline=deadline)])):
+        with pytest.raises(Overloaded) as error:
+            ask(late)
+        assert error.value.retry_after == 5.0
+    assert far.heard == [RequestRejected("toy", "overloaded")] * 2
+    assert far.sent == sent
 
 
 def test_a_job_that_was_sent_while_its_process_went_fails(far: Far) -> None:
@@ -134,7 +103,7 @@ def test_a_job_that_was_sent_while_its_process_went_fails(far: Far) -> None:
     [future] = far.worker.submit_all([JOB])
     assert isinstance(future.exception(0), Interrupted)
     with pytest.raises(NotReady):
-        far.worker.submit_scoring(ScoringRequest((5, 2), (6, 2)))
+        far.worker.submit_scoring(SCORING)
 
 
 def test_a_caller_who_leaves_is_told_to_the_process_once(far: Far) -> None:
@@ -145,17 +114,3 @@ def test_a_caller_who_leaves_is_told_to_the_process_once(far: Far) -> None:
     far.pending.resolve(sent.numbers[0], "too late")
     assert [message for message in far.sent if isinstance(message, Cancel)] == [Cancel(3, sent.numbers[0])]
     assert not second.done()
-
-
-def test_who_listens_stays_here(far: Far) -> None:
-    heard: list[int] = []
-    job = SentenceJob(JOB.source_ids, JOB.search, listener=lambda token, *_: heard.append(token))
-    far.worker.submit_all([JOB, job])
-    [sent] = [message for message in far.sent if isinstance(message, Translate)]
-    assert sent.streamed == {sent.numbers[1]}
-    assert all(each.listener is None for each in sent.jobs)
-    listener = far.pending.listener(sent.numbers[1])
-    assert listener is not None
-    listener(7, -0.5, None)
-    assert heard == [7]
-    assert far.pending.listener(sent.numbers[0]) is None

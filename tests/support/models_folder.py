@@ -1,5 +1,6 @@
 """Folders of bundles that load in a moment: their models copy the source."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def load_scripted(bundle: Bundle, settings: ModelSettings) -> PlacedModel:
 
 
 def model_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
-    """Give a function that writes a bundle into the folder; every bundle loads as a scripted model."""
+    """Give a function that writes a bundle into the folder, again if it is there; all load as scripted models."""
     monkeypatch.setattr(onnx_model, "load_model", load_scripted)
 
     def write(folder: str, **changes: Any) -> Path:
@@ -49,6 +50,7 @@ def model_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
         }
         if changes.get("format_version") == 2:
             del described["source_language"]
+        shutil.rmtree(tmp_path / folder, ignore_errors=True)
         contents = {"tokenizer.json": tokenizer_json().encode()}
         return write_bundle(tmp_path / folder, contents, **(described | changes))
 

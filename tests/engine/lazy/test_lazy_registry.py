@@ -1,8 +1,8 @@
 """A folder of models that are opened at their first request: what is known before, what is refused, what changes."""
 
 import asyncio
-import shutil
-from collections.abc import Sequence
+import re
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from service.engine.registry import AnyTranslator, Registry
 from service.engine.translation.legs import stream_in_legs, translate_in_legs
 from service.engine.types import AttentionOptions, StreamedEnd, StreamedPivot, Translation, TranslationOptions
 from tests.support.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
+from tests.support.polling import wait_until_async
 
 FR, DE = "transformer-en-fr", "transformer-en-de"
 
@@ -32,10 +33,11 @@ def write_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
 
 
 @pytest.fixture
-async def registry(tmp_path: Path, write_model: WriteModel) -> Registry:
+async def registry(tmp_path: Path, write_model: WriteModel) -> AsyncIterator[Registry]:
     found = Registry(tmp_path, EngineSettings(lazy=True))
     await found.start()
-    return found
+    yield found
+    await found.stop(0)
 
 
 def states(registry: Registry) -> dict[str, str]:
@@ -65,7 +67,6 @@ async def test_every_kind_of_request_opens_its_model_and_no_other(registry: Regi
     assert (await translator.attention("I lost.", None, AttentionOptions())).model == FR
     assert len(await translator.score_batch([("I lost.", "I lost.")])) == 1
     assert states(registry)[DE] == "closed"
-    await registry.stop(0)
 
 
 async def test_both_legs_of_a_pivoted_pair_open_their_models(registry: Registry, write_model: WriteModel) -> None:
@@ -85,48 +86,43 @@ async def test_both_legs_of_a_pivoted_pair_open_their_models(registry: Registry,
     events = [event async for event in stream_in_legs(legs, "I lost.", TranslationOptions())]
     assert isinstance(events[0], StreamedPivot)
     assert events[-1] == StreamedEnd("I lost.", (None,))  # a toy has no confidence
-    await registry.stop(0)
 
 
 async def test_a_damaged_bundle_is_found_at_its_first_request_and_serves_once_repaired(
-    tmp_path: Path, write_model: WriteModel, registry: Registry, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_models, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(open_models, "RETRY_SECONDS", 0.5)
+    translator = registry.resolve("en", "fr")
     content = (tmp_path / FR / "weights.bin").read_bytes()
     (tmp_path / FR / "weights.bin").write_bytes(b"damaged")
-    with pytest.raises(ModelNotOpened, match=r"transformer-en-fr could not be opened; .* Try again later"):
-        await registry.resolve("en", "fr").translate(["I lost."])
+    for error in await asyncio.gather(*(translator.translate(["I lost."]) for _ in range(3)), return_exceptions=True):
+        assert isinstance(error, ModelNotOpened)
+        assert 0 < error.retry_after <= 0.5
+        assert re.fullmatch(r"The model transformer-en-fr could not be opened; .* Try again later\.", error.message)
+        assert str(tmp_path) not in error.message
     assert states(registry) == {DE: "closed", FR: "failed"}
-    with pytest.raises(ModelNotOpened):
-        registry.resolve("en", "fr").check_room()
     assert registry.ready
     (tmp_path / FR / "weights.bin").write_bytes(content)
-    await asyncio.sleep(0.11)
-    assert states(registry)[FR] == "closed"
-    assert (await registry.resolve("en", "fr").translate(["I lost."]))[0].text == "I lost."
-    await registry.stop(0)
+    with pytest.raises(ModelNotOpened):
+        translator.check_room()
+    with pytest.raises(ModelNotOpened):
+        await translator.translate(["I lost."])  # it is not tried again at once
+    await wait_until_async(lambda: states(registry)[FR] == "closed")
+    assert (await translator.translate(["I lost."]))[0].text == "I lost."
 
 
-async def test_a_manifest_that_cannot_be_served_is_refused_at_the_start(
-    tmp_path: Path, write_model: WriteModel
-) -> None:
+async def test_what_could_not_be_served_is_refused_at_the_start(tmp_path: Path, write_model: WriteModel) -> None:
+    limit = resident_bytes(own_process()) + 10 * MEBIBYTE
+    with pytest.raises(NotEnoughMemory, match=r"needs about 1[67] MiB, and the server itself"):
+        Registry(tmp_path, EngineSettings(lazy=True, memory_limit=limit)).load()
     (tmp_path / FR / "manifest.json").write_text("{}", "utf-8")
     with pytest.raises(BundleCorrupt):
         Registry(tmp_path, EngineSettings(lazy=True)).load()
 
 
-async def test_a_limit_that_no_model_fits_below_is_refused_at_the_start(
-    tmp_path: Path, write_model: WriteModel
-) -> None:
-    limit = resident_bytes(own_process()) + 10 * MEBIBYTE
-    with pytest.raises(NotEnoughMemory, match=r"needs about 1[67] MiB, and the server itself"):
-        Registry(tmp_path, EngineSettings(lazy=True, memory_limit=limit)).load()
-
-
 async def test_a_reload_opens_what_changed_and_a_load_what_is_closed(
-    tmp_path: Path, write_model: WriteModel, registry: Registry
+    write_model: WriteModel, registry: Registry
 ) -> None:
-    shutil.rmtree(tmp_path / FR)
     write_model(FR, version="2")
     changes = {change.name: change.outcome for change in await registry.reload()}
     assert changes == {DE: "unchanged", FR: "replaced"}
@@ -135,7 +131,10 @@ async def test_a_reload_opens_what_changed_and_a_load_what_is_closed(
     [change] = await registry.reload(DE)
     assert change.outcome == "unchanged"
     assert states(registry)[DE] == "ready"
-    await registry.stop(0)
+    await registry.unload(FR)
+    with pytest.raises(UnsupportedLanguage):
+        registry.resolve("en", "fr")
+    assert states(registry) == {DE: "ready"}
 
 
 async def test_a_replacement_that_cannot_be_opened_is_refused_and_the_old_one_serves(
@@ -143,7 +142,6 @@ async def test_a_replacement_that_cannot_be_opened_is_refused_and_the_old_one_se
 ) -> None:
     old = registry.resolve("en", "fr")
     await old.translate(["I lost."])
-    shutil.rmtree(tmp_path / FR)
     write_model(FR, version="2")
     (tmp_path / FR / "weights.bin").write_bytes(b"damaged")
     [change] = await registry.reload(FR)
@@ -151,11 +149,10 @@ async def test_a_replacement_that_cannot_be_opened_is_refused_and_the_old_one_se
     assert isinstance(change.error, BundleCorrupt)
     assert registry.resolve("en", "fr") is old
     assert (await old.translate(["I lost."]))[0].text == "I lost."
-    await registry.stop(0)
 
 
 async def test_a_request_ends_with_the_model_it_began_with_which_is_then_closed(
-    tmp_path: Path, write_model: WriteModel, monkeypatch: pytest.MonkeyPatch
+    write_model: WriteModel, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_models, "RETIRE_SECONDS", 0.05)
     models: list[PlacedModel] = []
@@ -165,26 +162,10 @@ async def test_a_request_ends_with_the_model_it_began_with_which_is_then_closed(
         return models[-1]
 
     monkeypatch.setattr(onnx_model, "load_model", kept)
-    registry = Registry(tmp_path, EngineSettings(lazy=True))
-    await registry.start()
-    old = registry.resolve("en", "fr")
-    running = asyncio.create_task(old.translate(["I lost. " * 200]))
-    while not models:
-        await asyncio.sleep(0.001)
-    shutil.rmtree(tmp_path / FR)
+    running = asyncio.create_task(registry.resolve("en", "fr").translate(["I lost. " * 200]))
+    await wait_until_async(lambda: bool(models), pause=0.001)
     write_model(FR, version="2")
     await registry.reload(FR)
     assert (await registry.resolve("en", "fr").translate(["I lost."]))[0].text == "I lost."
     assert (await running)[0].text == "I lost. " * 200
-    while ("close", 0) not in models[0].calls:
-        await asyncio.sleep(0.01)
-    await registry.stop(0)
-
-
-async def test_an_unloaded_model_stays_unloaded(registry: Registry) -> None:
-    await registry.resolve("en", "fr").translate(["I lost."])
-    await registry.unload(FR)
-    with pytest.raises(UnsupportedLanguage):
-        registry.resolve("en", "fr")
-    assert states(registry) == {DE: "closed"}
-    await registry.stop(0)
+    await wait_until_async(lambda: ("close", 0) in models[0].calls)

@@ -70,14 +70,6 @@ def test_small_ones_pass_a_large_one_that_does_not_fit_yet_but_only_so_often() -
     assert queue.plan(0.0, 0).admitted == ["L"]
 
 
-def test_rows_are_kept_for_short_sentences() -> None:
-    queue = scheduler(long("abcdefghijklmnopqrst"), rows=64)
-    queue.make_ready(set("abcdefghijklmnopqrst"))
-    assert len(queue.plan(0.0, 0).admitted) == 15
-    queue.add(encoded("S", rows=4))
-    assert queue.plan(0.0, 60).admitted == ["S"]
-
-
 def test_a_short_sentence_is_encoded_before_long_ones() -> None:
     queue = scheduler(long("1234"))
     queue.add(arrived("ab"))

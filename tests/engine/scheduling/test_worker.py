@@ -1,7 +1,6 @@
 """The worker's threads: sentences join and leave running batches, and each is answered once."""
 
 import threading
-import time
 
 import pytest
 
@@ -184,15 +183,6 @@ def test_stopping_lets_those_in_hand_finish_and_refuses_new_ones() -> None:
     assert all(future.result(0).hypotheses for future in futures)
     assert worker.status.state == "stopped"
     assert not worker.status.alive
-
-
-def test_stopping_without_a_drain_answers_every_request() -> None:
-    with working(lambda _what, _rows: time.sleep(0.02), WorkerSettings(Budget(rows=8))) as engine:
-        futures = [engine.worker.submit(job(*range(3, 20), beam_size=8, max_length=60)) for _ in range(4)]
-        engine.worker.stop(drain=0.0)
-        for future in futures:
-            with pytest.raises(NotReady):
-                future.result(0)
 
 
 def test_what_the_caller_did_wrong_is_said_before_it_is_queued() -> None:

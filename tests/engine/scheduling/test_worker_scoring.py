@@ -15,24 +15,15 @@ from tests.support.fake_model import EOS
 from tests.support.polling import wait_until
 
 
-def test_translations_do_not_wait_for_the_scoring_of_others() -> None:
-    gate = Gate("force")
-    with working(gate) as engine:
-        forced = engine.worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS)))
-        assert ids_of(engine.worker.submit(job(5))) == (5, EOS)
-        assert not forced.done()
-        gate.open()
-        assert forced.result(10)
-
-
-def test_the_heartbeat_goes_on_in_an_idle_worker_and_stops_while_scoring_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scoring_that_hangs_stops_the_heartbeat_and_no_translation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service.engine.scheduling.requests.IDLE_SECONDS", 0.01)
     gate = Gate("force")
     with working(gate) as engine:
         before = engine.worker.status.heartbeat
-        wait_until(lambda: engine.worker.status.heartbeat > before + 0.03)
+        wait_until(lambda: engine.worker.status.heartbeat > before + 0.03)  # it goes on in an idle worker
         forced = engine.worker.submit_scoring(ScoringRequest((3, EOS), (4, EOS)))
         assert gate.arrived.wait(10)
+        assert ids_of(engine.worker.submit(job(5))) == (5, EOS)
         time.sleep(0.1)  # the other thread's last sign of life may be from before the run
         stopped = engine.worker.status.heartbeat
         time.sleep(0.1)

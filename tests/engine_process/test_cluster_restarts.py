@@ -1,0 +1,153 @@
+"""Engine processes and models that end, hang or fail: they are started again, or given up, and nobody waits forever."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from service.bundle.load import Bundle, load_bundle
+from service.engine.errors import EngineFailure, Interrupted, NotReady
+from service.engine.events import ignore_event
+from service.engine.loader import EngineSettings
+from service.engine.model_info import WorkerState
+from service.engine.scheduling.admission import WorkerStatus
+from service.engine_process.client import restarts
+from service.engine_process.client.supervisor import SILENT_SECONDS
+from service.engine_process.protocol import StatusReport
+from tests.engine_process.serving import SLOW, jobs, serving, works
+from tests.support.polling import wait_until
+from tests.support.toy_onnx import write_toy_bundle
+
+
+def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
+    with serving(bundle) as served:
+        [worker] = served.workers
+        expected = worker.submit_all(jobs(3))[2].result(20).hypotheses[0].ids
+        futures = worker.submit_all([SLOW] * 60)
+        victim = served.process
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: worker.status.state == "restarting")
+        assert Interrupted in {type(future.exception(30)) for future in futures}
+        with pytest.raises(NotReady, match="being restarted"):
+            worker.check_room()
+        wait_until(lambda: worker.status.state == "running")
+        assert worker.submit_all(jobs(3))[2].result(20).hypotheses[0].ids == expected
+        assert served.process != victim
+        assert served.restarts == ["process"]
+        another, _ = served.cluster.open(bundle, EngineSettings(), ignore_event)
+        another.retire()
+
+
+def test_the_others_go_on_while_one_process_is_restarted(bundle: Bundle) -> None:
+    with serving(bundle, processes=2) as served:
+        [pool] = served.workers
+        assert works(pool)
+        members, (victim, other) = pool._workers, served.cluster.process_ids
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: members[0].status.state != "running")
+        for _ in range(20):
+            assert pool.status.state == "running"
+            assert works(pool)
+        wait_until(lambda: members[0].status.state == "running")
+        assert served.cluster.process_ids[0] != victim
+        assert served.cluster.process_ids[1] == other
+
+
+def test_a_process_that_never_lasts_is_given_up(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restarts, "MOST_IN_A_ROW", 2)
+    with serving(bundle) as served:
+        [worker] = served.workers
+        for _ in range(3):
+            wait_until(lambda: worker.status.state == "running")
+            os.kill(served.process, signal.SIGKILL)
+            wait_until(lambda: worker.status.state != "running")
+        wait_until(lambda: worker.status.state == "dead")
+        assert served.restarts == ["process", "process", "given_up"]
+        with pytest.raises(NotReady, match="has failed"):
+            worker.check_room()
+        with pytest.raises(EngineFailure):
+            served.cluster.open(bundle, EngineSettings(), ignore_event)
+
+
+def test_a_model_that_fails_is_loaded_anew_and_given_up_if_it_fails_again_beside_the_others(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restarts, "MOST_IN_A_ROW", 1)
+    with serving(bundle, bundle) as served:
+        worker, well = served.workers
+        running = well.submit_all([SLOW] * 20)
+        [process] = served.cluster._processes
+        for then in ("running", "dead"):
+            [lost] = worker.submit_all([SLOW])
+            process._receive(StatusReport(worker.number, WorkerStatus(WorkerState.DEAD, False, time.monotonic())))
+            assert worker.status.state == "restarting"
+            assert isinstance(lost.exception(0), Interrupted)
+            assert works(well)
+            wait_until(lambda then=then: worker.status.state == then)  # type: ignore[misc]
+            assert then == "dead" or works(worker)
+        assert all(future.result(60).hypotheses for future in running)
+        assert served.restarts == ["model", "given_up"]
+        assert works(well)
+
+
+def test_a_model_that_was_exchanged_on_the_disk_is_not_mixed_with_the_one_that_was_lost(tmp_path: Path) -> None:
+    bundles = [load_bundle(write_toy_bundle(tmp_path / name)) for name in ("toy", "other")]
+    with serving(*bundles) as served:
+        worker, well = served.workers
+        manifest = tmp_path / "toy" / "manifest.json"
+        manifest.write_text(manifest.read_text("utf-8") + " ", "utf-8")
+        os.kill(served.process, signal.SIGKILL)
+        wait_until(lambda: worker.status.state == "dead" and well.status.state == "running")
+        assert works(well)
+
+
+def test_a_process_that_hangs_shows_no_sign_of_life_and_is_replaced_after_five_seconds(bundle: Bundle) -> None:
+    with serving(bundle) as served:
+        [worker] = served.workers
+        assert works(worker)
+        begun = worker.status.heartbeat
+        wait_until(lambda: worker.status.heartbeat > begun)
+        victim, stopped = served.process, time.monotonic()
+        os.kill(victim, signal.SIGSTOP)
+        time.sleep(0.5)
+        shown = worker.status.heartbeat
+        time.sleep(1.5)
+        assert worker.status.heartbeat == shown
+        wait_until(lambda: victim not in served.cluster.process_ids)
+        assert SILENT_SECONDS <= time.monotonic() - stopped + 1 < 15  # it was forty-five
+        wait_until(lambda: worker.status.state == "running" and len(served.cluster.process_ids) == 1)
+        assert works(worker)
+        wait_until(lambda: worker.status.heartbeat > shown)
+
+
+def test_a_bundle_whose_load_hangs_is_refused_in_time_and_the_others_serve(bundle: Bundle) -> None:
+    with serving(bundle) as served:
+        [worker] = served.workers
+        os.kill(served.process, signal.SIGSTOP)  # so that nothing is loaded for the time being
+        with pytest.raises(EngineFailure, match=r"within 0\.5 seconds"):
+            served.cluster.open(bundle, EngineSettings(load_seconds=0.5), ignore_event)
+        os.kill(served.process, signal.SIGCONT)
+        wait_until(lambda: worker.submit_all(jobs(1))[0].exception(20) is None)
+        assert served.cluster.open(bundle, EngineSettings(), ignore_event).placement
+
+
+def test_processes_end_with_whoever_started_them() -> None:
+    program = (
+        "import time\nfrom service.engine_process.client.cluster import EngineCluster\n"
+        "with EngineCluster(2) as cluster:\n    print(*cluster.process_ids, flush=True)\n    time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        children = [int(word) for word in parent.stdout.readline().split()]
+        time.sleep(1.0)
+        parent.kill()
+    wait_until(lambda: not any(_lives(child) for child in children))
+
+
+def _lives(process: int) -> bool:
+    stat = Path(f"/proc/{process}/stat")
+    return stat.exists() and stat.read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != "Z"
