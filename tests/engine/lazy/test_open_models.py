@@ -107,8 +107,10 @@ async def test_a_request_waits_for_a_busy_model_to_become_idle() -> None:
 async def test_a_wait_for_room_ends_with_half_of_the_time_and_leaves_nothing_behind() -> None:
     house = House(room=1)
     async with house.using("a"):
+        began = time.monotonic()
         with pytest.raises(Overloaded, match="all open models are in use"):
-            await house.request("b", seconds=0.05)
+            await house.request("b", seconds=2.0)
+        assert time.monotonic() - began < 2.0
     await asyncio.sleep(0.01)
     assert house.log == ["open a"]  # b is not wanted any more
 

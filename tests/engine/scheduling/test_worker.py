@@ -185,6 +185,17 @@ def test_stopping_lets_those_in_hand_finish_and_refuses_new_ones() -> None:
     assert not worker.status.alive
 
 
+def test_stopping_answers_every_request_even_if_a_run_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.engine.scheduling.worker.JOIN_SECONDS", 0.05)
+    gate = Gate()
+    with working(gate) as engine:
+        futures = engine.worker.submit_all([job(3), job(4)])
+        assert gate.arrived.wait(10)
+        engine.worker.stop()
+        assert [type(future.exception(0)) for future in futures] == [NotReady] * 2
+        gate.open()
+
+
 def test_what_the_caller_did_wrong_is_said_before_it_is_queued() -> None:
     with working(source_limit=5) as engine:
         with pytest.raises(EmptyInput):

@@ -84,12 +84,16 @@ def test_a_translation_is_answered_with_its_scores_where_it_asks_for_them() -> N
         assert result.scores is not None
         assert result.scores.logprobs.tolist() == given.logprobs.tolist()
         assert result.score_seconds > 0
+        behind = WeightSelection((0, 0), ("cross", 0, 0), stage="scores")
+        explained = engine.worker.submit(replace(job(3, 4), score=behind)).result(10).scores
+        assert explained is not None
+        assert explained.scores is not None
         closed = cut.result(10)
         assert closed.hypotheses[0].ids == (3, 4, 5, 6)  # what is cut off is closed by </s> before it is scored
         assert closed.scores is not None
         assert closed.scores.logprobs.shape == (5,)
     assert "score" in [each.stage for each in engine.events if isinstance(each, StageDone)]
-    assert engine.count(SentenceFinished) == 3
+    assert engine.count(SentenceFinished) == 4
 
 
 def test_a_translation_that_waits_for_its_scores_can_be_cancelled_or_expire() -> None:
