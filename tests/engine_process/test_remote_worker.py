@@ -13,7 +13,7 @@ from service.engine.scheduling.admission import QueueStatus, WorkerStatus
 from service.engine_process.client import remote_worker as remote
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.protocol import Cancel, StatusReport, ToEngine, Translate
+from service.engine_process.protocol import StatusReport, ToEngine, Translate
 
 JOB = SentenceJob((5, 6, 2), SearchOptions(beam_size=1, max_length=8))
 SCORING = ScoringRequest((5, 2), (6, 2))
@@ -25,16 +25,17 @@ class Far:
     def __init__(self) -> None:
         self.sent: list[ToEngine] = []
         self.heard: list[EngineEvent] = []
-        self.pending = PendingCalls(lambda worker, number: self.sent.append(Cancel(worker, number)))
         self.full = self.has_unread = False
-        self.worker = RemoteWorker("toy", 3, self, self.pending, self.heard.append)
+        pending = PendingCalls(cancelled=lambda _worker, _number: None)
+        self.worker = RemoteWorker("toy", 3, self, pending, self.heard.append)
         self.worker.start()
 
     def send(self, message: ToEngine) -> None:
         self.sent.append(message)
 
-    def report(self, state: WorkerState = WorkerState.RUNNING, queue_status: QueueStatus | None = None) -> None:
-        self.worker.handle(StatusReport(3, WorkerStatus(state, True, time.monotonic(), queue_status or QueueStatus())))
+    def report(self, queue_full: bool = False, queue_seconds: float | None = None) -> None:
+        queue = QueueStatus(queue_full, queue_seconds)
+        self.worker.handle(StatusReport(3, WorkerStatus(WorkerState.RUNNING, True, time.monotonic(), queue)))
 
 
 @pytest.fixture
@@ -71,12 +72,12 @@ def test_a_worker_that_is_not_heard_of_or_has_too_much_to_read_is_spared(
 def test_a_caller_is_refused_here_as_soon_as_the_queue_is_reported_full_or_too_slow(
     far: Far, full: bool, seconds: float
 ) -> None:
-    far.report(queue_status=QueueStatus(full=False, seconds=None))
+    far.report()
     far.worker.check_room(time.monotonic() + 0.1)
-    far.report(queue_status=QueueStatus(full=False, seconds=10.0))
+    far.report(queue_seconds=10.0)
     far.worker.check_room(time.monotonic() + 30.0)
     assert far.heard == []
-    far.report(queue_status=QueueStatus(full, seconds=10.0))
+    far.report(full, queue_seconds=10.0)
     sent = far.sent.copy()
     late = time.monotonic() + seconds  # of 15 seconds, more than half would be waiting
     for ask in (far.worker.check_room, lambda deadline: far.worker.submit_all([replace(JOB, deadline=deadline)])):
@@ -104,13 +105,3 @@ def test_a_job_that_was_sent_while_its_process_went_fails(far: Far) -> None:
     assert isinstance(future.exception(0), Interrupted)
     with pytest.raises(NotReady):
         far.worker.submit_scoring(SCORING)
-
-
-def test_a_caller_who_leaves_is_told_to_the_process_once(far: Far) -> None:
-    first, second = far.worker.submit_all([JOB, JOB])
-    [sent] = [message for message in far.sent if isinstance(message, Translate)]
-    first.cancel()
-    first.cancel()
-    far.pending.resolve(sent.numbers[0], "too late")
-    assert [message for message in far.sent if isinstance(message, Cancel)] == [Cancel(3, sent.numbers[0])]
-    assert not second.done()

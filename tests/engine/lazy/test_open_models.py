@@ -17,13 +17,13 @@ SIZE = 100
 class House:
     """Made-up models of one size, the log of what happens to them, and the memory that they take."""
 
-    def __init__(self, room: int | None) -> None:
+    def __init__(self, room: int) -> None:
         self.log: list[str] = []
         self.memory = self.most = 0
         self.extra = 0  # memory that translations take
         self.gate = asyncio.Event()
         self.gate.set()
-        self.models = OpenModels(None if room is None else room * SIZE, lambda: self.memory + self.extra)
+        self.models = OpenModels(room * SIZE, lambda: self.memory + self.extra)
         self.named = {name: self._model(name) for name in "abcdefghij"}
 
     def _model(self, name: str) -> ManagedModel:
@@ -58,13 +58,6 @@ async def test_ten_models_answer_with_room_for_three() -> None:
         assert [await house.request(name) for name in "abcdefghij"] == list("abcdefghij")
     assert await asyncio.gather(*(house.request(name) for name in "abcdefghij" * 5)) == list("abcdefghij" * 5)
     assert house.most <= 3 * SIZE
-
-
-async def test_without_a_limit_models_stay_open() -> None:
-    house = House(room=None)
-    for name in "abcdefghij" * 2:
-        await house.request(name)
-    assert house.log == [f"open {name}" for name in "abcdefghij"]
 
 
 async def test_requests_for_a_closed_model_share_one_opening_while_others_are_served() -> None:

@@ -31,13 +31,6 @@ def arrived(
 long = partial(arrived, tokens=30, short=False)
 
 
-def test_the_oldest_are_admitted_first_while_rows_last() -> None:
-    queue = scheduler(encoded("abcd", rows=4), rows=12)
-    assert queue.plan(0.0, 0).admitted == ["a", "b", "c"]
-    assert queue.plan(0.0, 12).admitted == []
-    assert queue.plan(0.0, 8).admitted == ["d"]
-
-
 def test_the_longest_sentence_of_a_request_is_first_and_requests_keep_their_order() -> None:
     queue = scheduler([*encoded("s", tokens=3), *encoded("l", tokens=9), *encoded("o", tokens=3)])
     queue.add(encoded("x", tokens=30))

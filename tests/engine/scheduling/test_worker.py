@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from service.engine.errors import DeadlineExceeded, EmptyInput, InputTooLong, NotReady, Overloaded
-from service.engine.events import RequestRejected, SentenceFinished, SentencesCancelled, StageDone
+from service.engine.events import RequestRejected, SentenceFinished, SentencesCancelled
 from service.engine.jobs import ScoringRequest, SearchOptions, SentenceJob
 from service.engine.scheduling.pending import WorkerSettings
 from service.engine.scheduling.scheduler import Budget
@@ -26,18 +26,6 @@ def test_sentences_of_all_beam_widths_are_decoded_and_reported() -> None:
         wait_until(lambda: engine.load == (0, 0, 0))
     finished = [each for each in engine.events if isinstance(each, SentenceFinished)]
     assert sorted((each.source_tokens, each.target_tokens) for each in finished) == [(at, at) for at in range(2, 18)]
-
-
-def test_those_who_come_later_join_the_running_batch() -> None:
-    gate = Gate()
-    with working(gate) as engine:
-        first = engine.worker.submit(job(*range(3, 20)))
-        assert gate.arrived.wait(10)
-        later = engine.worker.submit_all([job(3, 4)] * 3)
-        wait_until(lambda: engine.count(StageDone) == 2)
-        gate.open()
-        assert all(future.result(10) for future in [first, *later])
-    assert {1, 4} <= set(engine.calls("step"))
 
 
 def test_a_short_sentence_does_not_wait_for_long_ones_before_it() -> None:
