@@ -69,16 +69,17 @@ def test_translations_and_attention_are_those_of_the_engine_itself(
     asked = [replace(first, score=wanted), *others]
     local, placement = load_worker(bundle, EngineSettings(), ignore_event)
     local.start()
-    given, expected = ([future.result(20) for future in each.submit_all(asked)] for each in (worker, local))
+    engines: tuple[Any, ...] = (worker, local)
+    given, expected = ([future.result(20) for future in each.submit_all(asked)] for each in engines)
     assert cluster.open(bundle, EngineSettings(), ignore_event).placement == placement
     for found, known in zip(given, expected, strict=True):
         assert [each.ids for each in found.hypotheses] == [each.ids for each in known.hypotheses]
-        scores = [[each.score for each in result.hypotheses] for result in (found, known)]
-        np.testing.assert_allclose(*scores, atol=1e-5)
+        known_scores = [each.score for each in known.hypotheses]
+        np.testing.assert_allclose([each.score for each in found.hypotheses], known_scores, atol=1e-5)
     target = given[0].hypotheses[0].ids
     scoring = ScoringRequest(first.source_ids, target if target[-1] == 2 else (*target, 2), wanted=wanted)
     beside = given[0].scores  # in one answer with the translation
-    for alone in (worker.submit_scoring(scoring).result(20), local.submit_scoring(scoring).result(20)):
+    for alone in (each.submit_scoring(scoring).result(20) for each in engines):
         np.testing.assert_array_equal(alone.cross_attention, beside.cross_attention)
         np.testing.assert_array_equal(alone.logprobs, beside.logprobs)
     local.stop()
