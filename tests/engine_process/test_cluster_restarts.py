@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ from tests.engine_process.serving import SLOW, jobs, serving, works
 from tests.support.polling import wait_until
 from tests.support.toy_onnx import write_toy_bundle
 
+until = partial(wait_until, seconds=120)  # a process imports all of the engine, on a machine that may be busy
+
 
 def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
     with serving(bundle) as served:
@@ -30,11 +33,11 @@ def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
         futures = worker.submit_all([SLOW] * 60)
         victim = served.process
         os.kill(victim, signal.SIGKILL)
-        wait_until(lambda: worker.status.state == "restarting")
+        until(lambda: worker.status.state == "restarting")
         assert Interrupted in {type(future.exception(30)) for future in futures}
         with pytest.raises(NotReady, match="being restarted"):
             worker.check_room()
-        wait_until(lambda: worker.status.state == "running")
+        until(lambda: worker.status.state == "running")
         assert worker.submit_all(jobs(3))[2].result(20).hypotheses[0].ids == expected
         assert served.process != victim
         assert served.restarts == ["process"]
@@ -48,11 +51,11 @@ def test_the_others_go_on_while_one_process_is_restarted(bundle: Bundle) -> None
         assert works(pool)
         members, (victim, other) = pool._workers, served.cluster.process_ids
         os.kill(victim, signal.SIGKILL)
-        wait_until(lambda: members[0].status.state != "running")
+        until(lambda: members[0].status.state != "running")
         for _ in range(20):
             assert pool.status.state == "running"
             assert works(pool)
-        wait_until(lambda: members[0].status.state == "running")
+        until(lambda: members[0].status.state == "running")
         assert served.cluster.process_ids[0] != victim
         assert served.cluster.process_ids[1] == other
 
@@ -62,10 +65,10 @@ def test_a_process_that_never_lasts_is_given_up(bundle: Bundle, monkeypatch: pyt
     with serving(bundle) as served:
         [worker] = served.workers
         for _ in range(3):
-            wait_until(lambda: worker.status.state == "running")
+            until(lambda: worker.status.state == "running")
             os.kill(served.process, signal.SIGKILL)
-            wait_until(lambda: worker.status.state != "running")
-        wait_until(lambda: worker.status.state == "dead")
+            until(lambda: worker.status.state != "running")
+        until(lambda: worker.status.state == "dead")
         assert served.restarts == ["process", "process", "given_up"]
         with pytest.raises(NotReady, match="has failed"):
             worker.check_room()
@@ -87,7 +90,7 @@ def test_a_model_that_fails_is_loaded_anew_and_given_up_if_it_fails_again_beside
             assert worker.status.state == "restarting"
             assert isinstance(lost.exception(0), Interrupted)
             assert works(well)
-            wait_until(lambda then=then: worker.status.state == then)  # type: ignore[misc]
+            until(lambda then=then: worker.status.state == then)  # type: ignore[misc]
             assert then == "dead" or works(worker)
         assert all(future.result(60).hypotheses for future in running)
         assert served.restarts == ["model", "given_up"]
@@ -101,7 +104,7 @@ def test_a_model_that_was_exchanged_on_the_disk_is_not_mixed_with_the_one_that_w
         manifest = tmp_path / "toy" / "manifest.json"
         manifest.write_text(manifest.read_text("utf-8") + " ", "utf-8")
         os.kill(served.process, signal.SIGKILL)
-        wait_until(lambda: worker.status.state == "dead" and well.status.state == "running")
+        until(lambda: worker.status.state == "dead" and well.status.state == "running")
         assert works(well)
 
 
@@ -110,18 +113,18 @@ def test_a_process_that_hangs_shows_no_sign_of_life_and_is_replaced_after_five_s
         [worker] = served.workers
         assert works(worker)
         begun = worker.status.heartbeat
-        wait_until(lambda: worker.status.heartbeat > begun)
+        until(lambda: worker.status.heartbeat > begun)
         victim, stopped = served.process, time.monotonic()
         os.kill(victim, signal.SIGSTOP)
         time.sleep(0.5)
         shown = worker.status.heartbeat
         time.sleep(1.5)
         assert worker.status.heartbeat == shown
-        wait_until(lambda: victim not in served.cluster.process_ids)
+        until(lambda: victim not in served.cluster.process_ids)
         assert SILENT_SECONDS <= time.monotonic() - stopped + 1 < 15  # it was forty-five
-        wait_until(lambda: worker.status.state == "running" and len(served.cluster.process_ids) == 1)
+        until(lambda: worker.status.state == "running" and len(served.cluster.process_ids) == 1)
         assert works(worker)
-        wait_until(lambda: worker.status.heartbeat > shown)
+        until(lambda: worker.status.heartbeat > shown)
 
 
 def test_a_bundle_whose_load_hangs_is_refused_in_time_and_the_others_serve(bundle: Bundle) -> None:
@@ -131,7 +134,7 @@ def test_a_bundle_whose_load_hangs_is_refused_in_time_and_the_others_serve(bundl
         with pytest.raises(EngineFailure, match=r"within 0\.5 seconds"):
             served.cluster.open(bundle, EngineSettings(load_seconds=0.5), ignore_event)
         os.kill(served.process, signal.SIGCONT)
-        wait_until(lambda: worker.submit_all(jobs(1))[0].exception(20) is None)
+        until(lambda: worker.submit_all(jobs(1))[0].exception(20) is None)
         assert served.cluster.open(bundle, EngineSettings(), ignore_event).placement
 
 
@@ -145,7 +148,7 @@ def test_processes_end_with_whoever_started_them() -> None:
         children = [int(word) for word in parent.stdout.readline().split()]
         time.sleep(1.0)
         parent.kill()
-    wait_until(lambda: not any(_lives(child) for child in children))
+    until(lambda: not any(_lives(child) for child in children))
 
 
 def _lives(process: int) -> bool:

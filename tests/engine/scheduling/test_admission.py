@@ -5,16 +5,6 @@ import pytest
 from service.engine.scheduling.admission import ThroughputEstimator
 
 
-def test_the_queue_takes_as_long_as_it_did_a_moment_ago_and_an_idle_engine_says_nothing() -> None:
-    throughput = ThroughputEstimator()
-    for at in range(100):
-        throughput.round(0.1 * at, left=10, waiting=0)
-    assert throughput.seconds_for(100) is None
-    for at in range(100, 300):
-        throughput.round(0.1 * at, left=20 if at % 2 else 0, waiting=500)  # 100 tokens a second
-    assert throughput.seconds_for(500) == pytest.approx(5, rel=0.02)
-
-
 def test_it_follows_a_model_that_becomes_slower_and_skips_idle_hours() -> None:
     throughput = ThroughputEstimator()
     for at in range(100):
