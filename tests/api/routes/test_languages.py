@@ -5,7 +5,6 @@ import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from service.api.app import create_app
@@ -14,6 +13,7 @@ from service.api.state import Service
 from service.engine.registry import Registry
 from service.metrics import Metrics
 from service.settings import Settings
+from tests.support.api_client import Client, calling
 
 BUNDLE = Path(__file__).parents[2] / "data" / "bundles" / "multi30k-transformer-en-de"
 TEXT = "a man in a blue shirt is standing on a ladder cleaning a window ."
@@ -32,20 +32,18 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-async def client(models: Path) -> AsyncIterator[httpx.AsyncClient]:
+async def client(models: Path) -> AsyncIterator[Client]:
     registry = Registry(models)
     await registry.start()
-    transport = httpx.ASGITransport(create_app(Service(Settings(), registry, Metrics())))
-    async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
+    async with calling(create_app(Service(Settings(), registry, Metrics()))) as client:
         yield client
     await registry.stop(0.0)
 
 
-async def test_a_regional_language_is_served_under_every_name_it_has(client: httpx.AsyncClient) -> None:
+async def test_a_regional_language_is_served_under_every_name_it_has(client: Client) -> None:
     listed = (await client.get("/languages")).json()
-    assert [(each["code"], each["name"]) for each in listed] == [
-        *(("de", "German"), ("en", "English"), ("pt-BR", "Portuguese (Brazil)"), ("zh-Hans", "Chinese")),
-    ]
+    names = {"de": "German", "en": "English", "pt-BR": "Portuguese (Brazil)", "zh-Hans": "Chinese"}
+    assert [(each["code"], each["name"]) for each in listed] == [*names.items()]
     assert listed[1]["targets"] == ["de", "en", "pt-BR", "zh-Hans"]
     german = await client.post("/translate", json={"q": TEXT, "source": "en", "target": "de"})
     for target in ("pt-BR", "pt-br", "PT_BR", "pb", "zh", "zh-CN", "zh-Hans", "de-AT"):
@@ -62,7 +60,7 @@ async def test_a_regional_language_is_served_under_every_name_it_has(client: htt
         assert answer.status_code == 200, answer.text
 
 
-async def test_what_is_not_served_is_refused_under_the_name_it_was_asked_for(client: httpx.AsyncClient) -> None:
+async def test_what_is_not_served_is_refused_under_the_name_it_was_asked_for(client: Client) -> None:
     for target in ("pt", "zt", "zh-TW", "pt-PT"):
         answer = await client.post("/translate", json={"q": TEXT, "source": "en", "target": target})
         body = answer.json()
@@ -71,15 +69,13 @@ async def test_what_is_not_served_is_refused_under_the_name_it_was_asked_for(cli
     assert answer.json()["error"].startswith("English (en) is not available as a target language from Portuguese (Br")
 
 
-async def test_a_text_in_portuguese_is_found_to_be_in_the_portuguese_that_is_served(client: httpx.AsyncClient) -> None:
+async def test_a_text_in_portuguese_is_found_to_be_in_the_portuguese_that_is_served(client: Client) -> None:
     answer = await client.post("/detect", json={"q": "Perdi as chaves da minha casa e não sei onde estão."})
     assert answer.json()[0]["language"] == "pt-BR"
 
 
 @pytest.mark.parametrize(
-    ("tag", "name"),
-    [("ca", "Catalan"), ("nb", "Norwegian Bokmål"), ("hsb", "Upper Sorbian"), ("sr-Latn", "Serbian (Latn)"),
-     ("zh-Hans", "Chinese"), ("rw", "Kinyarwanda"), ("qaa", "qaa")],
-)  # fmt: skip
+    ("tag", "name"), [("hsb", "Upper Sorbian"), ("sr-Latn", "Serbian (Latn)"), ("rw", "Kinyarwanda"), ("qaa", "qaa")]
+)
 def test_languages_of_imported_models_have_names(tag: str, name: str) -> None:
     assert language_name(tag) == name

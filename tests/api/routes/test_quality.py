@@ -1,11 +1,10 @@
 """min_quality, warnings about the language of a text, and what /models says about the quality."""
 
-import json
 from dataclasses import replace
 
-import httpx
 import pytest
 
+from tests.support.api_client import Client, events_of
 from tests.support.fake_engine import DummyRegistry
 
 GOOD, BAD = "I have lost the keys of my house.", "colourless green ideas sleep furiously"
@@ -21,7 +20,7 @@ def judged(registry: DummyRegistry) -> DummyRegistry:
     return registry
 
 
-async def test_sentences_below_the_minimal_quality_are_marked(client: httpx.AsyncClient, judged: DummyRegistry) -> None:
+async def test_sentences_below_the_minimal_quality_are_marked(client: Client, judged: DummyRegistry) -> None:
     body = (await client.post("/translate", json={**FIELDS, "q": [GOOD, BAD], "min_quality": 0.5})).json()
     assert body["translatedText"] == [GOOD.upper(), BAD.upper()]
     marked = {"source": BAD, "target": BAD.upper(), "start": 0, "quality": 0.1, "kept_source": False}
@@ -30,9 +29,7 @@ async def test_sentences_below_the_minimal_quality_are_marked(client: httpx.Asyn
     assert "low_quality" not in plain
 
 
-async def test_sentences_below_the_minimal_quality_may_stay_as_they_are(
-    client: httpx.AsyncClient, judged: DummyRegistry
-) -> None:
+async def test_sentences_below_the_minimal_quality_may_stay_as_they_are(client: Client, judged: DummyRegistry) -> None:
     fields = {**FIELDS, "min_quality": 0.5, "below_min_quality": "keep_source", "details": True}
     body = (await client.post("/translate", json={**fields, "q": BAD})).json()
     assert body["translatedText"] == BAD
@@ -46,14 +43,14 @@ async def test_sentences_below_the_minimal_quality_may_stay_as_they_are(
     assert "kept_source" not in body["details"]["sentences"][0]
 
 
-async def test_html_has_its_low_sentences_too(client: httpx.AsyncClient, judged: DummyRegistry) -> None:
+async def test_html_has_its_low_sentences_too(client: Client, judged: DummyRegistry) -> None:
     fields = {**FIELDS, "format": "html", "min_quality": 0.5}
     body = (await client.post("/translate", json={**fields, "q": [f"<p>{GOOD}</p><p>{BAD}</p>", "<br>"]})).json()
     assert [[each["source"] for each in own] for own in body["low_quality"]] == [[BAD], []]
     assert body["low_quality"][0][0]["start"] is None
 
 
-async def test_a_model_without_a_quality_says_so(client: httpx.AsyncClient, judged: DummyRegistry) -> None:
+async def test_a_model_without_a_quality_says_so(client: Client, judged: DummyRegistry) -> None:
     fields = {"source": "en", "target": "fr", "model": "bahdanau-en-fr", "q": GOOD}
     assert "translatedText" in (await client.post("/translate", json=fields)).json()
     answer = await client.post("/translate", json={**fields, "min_quality": 0.5})
@@ -64,19 +61,13 @@ async def test_a_model_without_a_quality_says_so(client: httpx.AsyncClient, judg
     assert models[MODEL]["confidence"] == {"version": 1}
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"min_quality": 1.5}, {"min_quality": "x"}, {"below_min_quality": "drop"}, {"below_min_quality": "keep_source"}],
-)
-async def test_wrong_options_are_refused(
-    client: httpx.AsyncClient, judged: DummyRegistry, wrong: dict[str, object]
-) -> None:
-    assert (await client.post("/translate", json={**FIELDS, "q": GOOD, **wrong})).status_code == 400
+async def test_wrong_options_are_refused(client: Client, judged: DummyRegistry) -> None:
+    alone = ("below_min_quality", "keep_source")
+    for name, value in (("min_quality", 1.5), ("min_quality", "x"), ("below_min_quality", "drop"), alone):
+        assert (await client.post("/translate", json={**FIELDS, "q": GOOD, name: value})).status_code == 400
 
 
-async def test_the_inference_protocol_has_the_quality_on_request(
-    client: httpx.AsyncClient, judged: DummyRegistry
-) -> None:
+async def test_the_inference_protocol_has_the_quality_on_request(client: Client, judged: DummyRegistry) -> None:
     tensor = {"name": "text", "shape": [2], "datatype": "BYTES", "data": [GOOD, BAD]}
     request = {
         "inputs": [tensor],
@@ -90,26 +81,21 @@ async def test_the_inference_protocol_has_the_quality_on_request(
     assert (refused.status_code, refused.json()["code"]) == (400, "unsupported_output")
 
 
-async def test_a_stream_ends_with_the_quality_of_its_sentences(
-    client: httpx.AsyncClient, judged: DummyRegistry
-) -> None:
+async def test_a_stream_ends_with_the_quality_of_its_sentences(client: Client, judged: DummyRegistry) -> None:
     for model, qualities in ((MODEL, [0.1]), ("bahdanau-en-fr", [None])):
         answer = await client.post("/translate/stream", json={**FIELDS, "model": model, "q": BAD})
-        name, data = answer.text.strip().split("\n\n")[-1].split("\n")
-        assert name == "event: done"
-        assert json.loads(data.removeprefix("data: "))["qualities"] == qualities
+        name, data = events_of(answer.text)[-1]
+        assert (name, data["qualities"]) == ("done", qualities)
 
 
-async def test_attention_has_the_quality_of_the_models_own_translation(
-    client: httpx.AsyncClient, judged: DummyRegistry
-) -> None:
+async def test_attention_has_the_quality_of_the_models_own_translation(client: Client, judged: DummyRegistry) -> None:
     fields = {**FIELDS, "text": GOOD}
     assert (await client.get("/attention", params=fields)).json()["quality"] == 0.9
     assert (await client.get("/attention", params={**fields, "target_text": "Perdu"})).json()["quality"] is None
     assert (await client.get("/attention", params={**fields, "model": "bahdanau-en-fr"})).json()["quality"] is None
 
 
-async def test_a_text_in_another_language_than_said_has_a_warning(client: httpx.AsyncClient) -> None:
+async def test_a_text_in_another_language_than_said_has_a_warning(client: Client) -> None:
     german = "Ich habe meine Schlüssel verloren."
     body = (await client.post("/translate", json={"q": [GOOD, german], "source": "en", "target": "fr"})).json()
     [none, [warning]] = body["warnings"]
@@ -123,7 +109,7 @@ async def test_a_text_in_another_language_than_said_has_a_warning(client: httpx.
         assert "warnings" not in (await client.post("/translate", json={**FIELDS, "q": text})).json()
 
 
-async def test_auto_names_a_language_that_is_none_of_ours(client: httpx.AsyncClient) -> None:
+async def test_auto_names_a_language_that_is_none_of_ours(client: Client) -> None:
     spanish = "Perdí las llaves de mi casa y no sé dónde están."
     body = (await client.post("/translate", json={"q": spanish, "source": "auto", "target": "fr"})).json()
     assert body["translatedText"] == spanish

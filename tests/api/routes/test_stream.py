@@ -1,30 +1,21 @@
 """POST /translate/stream."""
 
-import json
 from typing import Any
 
-import httpx
 import pytest
 
 from service.engine.errors import EngineFailure, Overloaded
 from service.engine.types import TranslationOptions
+from tests.support.api_client import Client, events_of
 from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
 
 
-def events(body: str) -> list[tuple[str, dict[str, Any]]]:
-    found = []
-    for part in body.strip().split("\n\n"):
-        name, data = part.split("\n")
-        found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
-    return found
-
-
-async def test_every_token_comes_with_its_probability_and_attention(client: httpx.AsyncClient) -> None:
+async def test_every_token_comes_with_its_probability_and_attention(client: Client) -> None:
     answer = await client.post("/translate/stream", json=TEXT)
     assert answer.headers["content-type"].startswith("text/event-stream")
-    found = events(answer.text)
+    found = events_of(answer.text)
     assert [name for name, _ in found] == ["sentence", "token", "token", "token", "done"]
     source = found[0][1]["source"]
     for _, token in found[1:-1]:
@@ -32,26 +23,24 @@ async def test_every_token_comes_with_its_probability_and_attention(client: http
         assert token["logprob"] == -0.25
     assert "".join(token["text"] for _, token in found[1:-1]) == found[-1][1]["translatedText"] == "I LOST."
     assert found[-1][1]["model"] == "transformer-en-fr"
-
-
-async def test_an_empty_text_has_an_empty_translation(client: httpx.AsyncClient) -> None:
-    assert events((await client.post("/translate/stream", json={**TEXT, "q": ""})).text)[-1][1]["translatedText"] == ""
+    empty = await client.post("/translate/stream", json={**TEXT, "q": ""})
+    assert events_of(empty.text)[-1][1]["translatedText"] == ""
 
 
 async def test_the_last_event_says_if_another_model_translated_where_the_default_has_failed(
-    client: httpx.AsyncClient, registry: DummyRegistry
+    client: Client, registry: DummyRegistry
 ) -> None:
     default, other = list(registry.translators)[:2]
-    assert "warnings" not in events((await client.post("/translate/stream", json=TEXT)).text)[-1][1]
+    assert "warnings" not in events_of((await client.post("/translate/stream", json=TEXT)).text)[-1][1]
     registry.states_of[default] = "failed"
-    done = events((await client.post("/translate/stream", json=TEXT)).text)[-1][1]
+    done = events_of((await client.post("/translate/stream", json=TEXT)).text)[-1][1]
     assert done["model"] == other
     assert [(each["code"], each["model"]) for each in done["warnings"]] == [("default_model_failed", other)]
 
 
-async def test_forms_work_and_models_can_be_chosen(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
+async def test_forms_work_and_models_can_be_chosen(client: Client, registry: DummyRegistry) -> None:
     answer = await client.post("/translate/stream", data={**TEXT, "model": "bahdanau", "max_length": "7"})
-    assert events(answer.text)[-1][1]["model"] == "bahdanau-en-fr"
+    assert events_of(answer.text)[-1][1]["model"] == "bahdanau-en-fr"
     options = registry["bahdanau-en-fr"].calls[0][1]
     assert isinstance(options, TranslationOptions)
     assert options.max_length == 7
@@ -67,7 +56,7 @@ async def test_forms_work_and_models_can_be_chosen(client: httpx.AsyncClient, re
     ],
 )
 async def test_what_is_wrong_from_the_beginning_is_an_ordinary_error(
-    client: httpx.AsyncClient, fields: dict[str, Any], status: int, word: str
+    client: Client, fields: dict[str, Any], status: int, word: str
 ) -> None:
     answer = await client.post("/translate/stream", json={**TEXT, **fields})
     assert answer.status_code == status
@@ -76,11 +65,11 @@ async def test_what_is_wrong_from_the_beginning_is_an_ordinary_error(
 
 @pytest.mark.parametrize("error", [Overloaded("full"), EngineFailure("secret"), RuntimeError("secret")])
 async def test_what_goes_wrong_later_ends_the_stream_with_an_error(
-    client: httpx.AsyncClient, registry: DummyRegistry, error: Exception
+    client: Client, registry: DummyRegistry, error: Exception
 ) -> None:
     registry["transformer-en-fr"].error = error
     answer = await client.post("/translate/stream", json=TEXT)
-    name, body = events(answer.text)[-1]
+    name, body = events_of(answer.text)[-1]
     assert name == "error"
     assert set(body) == {"error", "code", "request_id"}
     assert "secret" not in body["error"]

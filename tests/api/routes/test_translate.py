@@ -1,21 +1,25 @@
 """POST /translate: what existing clients send and expect, and our own fields."""
 
+import json
 from typing import Any
 
 import httpx
 import pytest
 
 from service.engine.types import MAX_LENGTH_PENALTY, TranslationOptions
+from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
+BEYOND_ASCII = {**TEXT, "q": "été 🎉 & a=b + 100 % ключ"}
+ENCODED = json.dumps(BEYOND_ASCII, ensure_ascii=False).encode()
 
 
-async def post(client: httpx.AsyncClient, **fields: Any) -> httpx.Response:
+async def post(client: Client, **fields: Any) -> httpx.Response:
     return await client.post("/translate", json={**TEXT, **fields})
 
 
-async def error_of(client: httpx.AsyncClient, status: int = 400, **fields: Any) -> str:
+async def error_of(client: Client, status: int = 400, **fields: Any) -> str:
     answer = await post(client, **fields)
     body = answer.json()
     assert answer.status_code == status, body
@@ -23,46 +27,44 @@ async def error_of(client: httpx.AsyncClient, status: int = 400, **fields: Any) 
     return str(body["error"])
 
 
-async def test_a_string_is_answered_with_a_string_and_nothing_else(client: httpx.AsyncClient) -> None:
-    answer = await post(client)
-    assert answer.status_code == 200
-    assert answer.json() == {"translatedText": "I LOST."}
-
-
-async def test_a_list_is_answered_with_a_list_in_its_order(client: httpx.AsyncClient) -> None:
-    answer = await post(client, q=["a", "", "b", " \n", "c"])
-    assert answer.json() == {"translatedText": ["A", "", "B", " \n", "C"]}
-
-
-async def test_a_list_of_one_stays_a_list(client: httpx.AsyncClient) -> None:
-    assert (await post(client, q=["a"])).json() == {"translatedText": ["A"]}
+async def test_a_string_is_answered_with_a_string_and_a_list_with_a_list_in_its_order(
+    client: Client,
+) -> None:
+    answered = [
+        ("I lost.", "I LOST."),
+        ("", ""),
+        (["a"], ["A"]),
+        (["a", "", "b", " \n", "c"], ["A", "", "B", " \n", "C"]),
+    ]
+    for q, translated in answered:
+        answer = await post(client, q=q)
+        assert (answer.status_code, answer.json()) == (200, {"translatedText": translated})
+    assert (await client.post("/translate", data={**TEXT, "q": ""})).json() == {"translatedText": ""}
 
 
 @pytest.mark.parametrize(
     "request_arguments",
     [
-        {"json": TEXT},
-        {"data": TEXT},
-        {"params": TEXT},
-        {"files": {name: (None, value) for name, value in TEXT.items()}},
-        {"params": {"source": "en", "target": "fr"}, "data": {"q": "I lost."}},
-        {"params": {"q": "I lost."}, "files": {"source": (None, "en"), "target": (None, "fr")}},
-        {"params": TEXT, "content": b"", "headers": {"content-type": "text/plain"}},
-        {"content": b'{"q":"I lost.","source":"en","target":"fr"}',
-         "headers": {"content-type": "application/vnd.a+json"}},
-        {"content": b'\xef\xbb\xbf{"q":"I lost.","source":"en","target":"fr"}',
-         "headers": {"content-type": "Application/JSON; charset=utf-8"}},
+        {"json": BEYOND_ASCII},
+        {"data": BEYOND_ASCII},
+        {"params": BEYOND_ASCII},
+        {"files": {name: (None, value) for name, value in BEYOND_ASCII.items()}},
+        {"params": {"source": "en", "target": "fr"}, "data": {"q": BEYOND_ASCII["q"]}},
+        {"params": {"q": BEYOND_ASCII["q"]}, "files": {"source": (None, "en"), "target": (None, "fr")}},
+        {"params": BEYOND_ASCII, "content": b"", "headers": {"content-type": "text/plain"}},
+        {"content": ENCODED, "headers": {"content-type": "application/vnd.a+json"}},
+        {"content": b"\xef\xbb\xbf" + ENCODED, "headers": {"content-type": "Application/JSON; charset=utf-8"}},
     ],
-)  # fmt: skip
+)
 async def test_fields_come_from_json_forms_and_the_query_string(
-    client: httpx.AsyncClient, request_arguments: dict[str, Any]
+    client: Client, request_arguments: dict[str, Any]
 ) -> None:
     answer = await client.post("/translate", **request_arguments)
-    assert answer.json() == {"translatedText": "I LOST."}
+    assert answer.json()["translatedText"] == BEYOND_ASCII["q"].upper()  # it also warns that this is no English
 
 
 @pytest.mark.parametrize("encoding", ["data", "files"])
-async def test_line_breaks_of_a_form_are_those_that_were_typed(client: httpx.AsyncClient, encoding: str) -> None:
+async def test_line_breaks_of_a_form_are_those_that_were_typed(client: Client, encoding: str) -> None:
     text = "a\r\n" * 300  # as a browser sends it: 900 characters, of which 600 were typed
     fields: dict[str, Any] = {**TEXT, "q": text + "b" * 400}
     if encoding == "files":
@@ -72,39 +74,21 @@ async def test_line_breaks_of_a_form_are_those_that_were_typed(client: httpx.Asy
     assert (await post(client, q="a\r\nb")).json() == {"translatedText": "A\r\nB"}
 
 
-async def test_the_query_string_wins_over_the_form_and_the_first_value_over_the_second(
-    client: httpx.AsyncClient,
+async def test_the_query_string_wins_over_the_form_and_the_first_value_over_the_second_but_json_leaves_it_out(
+    client: Client,
 ) -> None:
     answer = await client.post("/translate?q=first&q=second", data={**TEXT, "q": "third"})
     assert answer.json() == {"translatedText": "FIRST"}
-
-
-async def test_json_leaves_the_query_string_out(client: httpx.AsyncClient) -> None:
     answer = await client.post("/translate?q=hello", json={"source": "en", "target": "fr"})
     assert answer.json()["error"] == "Invalid request: missing q parameter"
 
 
-@pytest.mark.parametrize("encoding", ["data", "files", "params"])
-async def test_text_beyond_ascii_survives_every_form(client: httpx.AsyncClient, encoding: str) -> None:
-    text = "été 🎉 & a=b + 100 % ключ"
-    fields: dict[str, Any] = {**TEXT, "q": text}
-    if encoding == "files":
-        fields = {name: (None, value) for name, value in fields.items()}
-    answer = await client.post("/translate", **{encoding: fields})  # type: ignore[arg-type]
-    assert answer.json()["translatedText"] == text.upper()  # it also warns that this is no English
-
-
-async def test_codes_are_lower_cased(client: httpx.AsyncClient) -> None:
-    assert (await post(client, source="EN", target="Fr")).json() == {"translatedText": "I LOST."}
-
-
-async def test_unknown_fields_and_keys_that_are_not_needed_are_ignored(client: httpx.AsyncClient) -> None:
+async def test_unknown_fields_and_keys_that_are_not_needed_are_ignored(client: Client) -> None:
     answer = await post(client, api_key="", secret="x", colour=["blue"], format="text")
     assert answer.json() == {"translatedText": "I LOST."}
-    assert (await post(client, api_key=None)).status_code == 200
 
 
-async def test_a_language_translated_into_itself_comes_back_unchanged(client: httpx.AsyncClient) -> None:
+async def test_a_language_translated_into_itself_comes_back_unchanged(client: Client) -> None:
     assert (await post(client, target="en", alternatives=2, details=True)).json() == {
         "translatedText": "I lost.",
         "alternatives": [],
@@ -112,7 +96,7 @@ async def test_a_language_translated_into_itself_comes_back_unchanged(client: ht
     }
 
 
-async def test_alternatives_are_unlike_each_other_and_the_translation(client: httpx.AsyncClient) -> None:
+async def test_alternatives_are_unlike_each_other_and_the_translation(client: Client) -> None:
     assert (await post(client, alternatives=3)).json()["alternatives"] == ["I LOST.!", "I LOST.?"]
     assert (await post(client, q=["a", "b"], alternatives=1)).json()["alternatives"] == [["A!"], ["B!"]]
     assert (await post(client, alternatives=1000)).status_code == 200
@@ -121,7 +105,7 @@ async def test_alternatives_are_unlike_each_other_and_the_translation(client: ht
     assert (await post(client, alternatives=1.5)).json()["alternatives"] == ["I LOST.!"]
 
 
-async def test_details_give_tokens_that_are_slices_of_the_texts(client: httpx.AsyncClient) -> None:
+async def test_details_give_tokens_that_are_slices_of_the_texts(client: Client) -> None:
     (sentence,) = (await post(client, q="I lost my keys.", details=True)).json()["details"]["sentences"]
     for side in (sentence["source"], sentence["target"]):
         for token in side["tokens"]:
@@ -134,21 +118,12 @@ async def test_details_give_tokens_that_are_slices_of_the_texts(client: httpx.As
     assert len((await post(client, q=["a", "b"], details="true")).json()["details"]) == 2
 
 
-async def test_options_reach_the_engine(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
-    await post(
-        client,
-        beam_size=2.0,
-        length_penalty=0.5,
-        max_length=30,
-        model="bahdanau",
-        alternatives=1,
-        values="Keep",
-        repetition_guard="off",
-    )
+async def test_options_reach_the_engine(client: Client, registry: DummyRegistry) -> None:
+    fields = {"beam_size": 2.0, "length_penalty": MAX_LENGTH_PENALTY, "max_length": 30, "alternatives": 1}
+    await post(client, **fields, model="bahdanau", values="Keep", repetition_guard="off")
     await client.post("/translate", data={**TEXT, "beam_size": "2", "details": "on", "length_penalty": "", "model": ""})
     first, second = (registry[name].calls[0][1] for name in ("bahdanau-en-fr", "transformer-en-fr"))
-    assert first == TranslationOptions(beam_size=2, length_penalty=0.5, max_length=30, alternatives=1, values="keep",
-                                       repetition_guard=False)  # fmt: skip
+    assert first == TranslationOptions(**{**fields, "beam_size": 2}, values="keep", repetition_guard=False)
     assert second == TranslationOptions(beam_size=2, details=True)
 
 
@@ -158,19 +133,15 @@ async def test_options_reach_the_engine(client: httpx.AsyncClient, registry: Dum
         ({"q": None}, "Invalid request: missing q parameter"),
         ({"q": []}, "Invalid request: missing q parameter"),
         ({"q": 7}, "Invalid request: q must be a string or a list of strings"),
-        ({"q": {"a": "b"}}, "Invalid request: q must be a string or a list of strings"),
         ({"q": ["a", 1]}, "Invalid request: q must be a string or a list of strings"),
-        ({"q": ["a", None]}, "Invalid request: q must be a string or a list of strings"),
         ({"source": None}, "Invalid request: missing source parameter"),
         ({"source": ""}, "Invalid request: missing source parameter"),
         ({"source": ["en"]}, "Invalid request: source must be a string"),
         ({"target": None}, "Invalid request: missing target parameter"),
         ({"target": 1}, "Invalid request: target must be a string"),
-        ({"alternatives": "many"}, "Invalid request: alternatives parameter is not a number"),
         ({"alternatives": "1.5"}, "Invalid request: alternatives parameter is not a number"),
         ({"alternatives": True}, "Invalid request: alternatives parameter is not a number"),
         ({"q": ["a"] * 6}, "Invalid request: request (6) exceeds text limit (5)"),
-        ({"q": "a" * 1001}, "Invalid request: request (1001) exceeds text limit (1000)"),
         ({"q": ["a", "b" * 1001]}, "Invalid request: request (1001) exceeds text limit (1000)"),
         ({"source": "zz"}, "zz is not supported"),
         ({"target": "ZZ"}, "zz is not supported"),
@@ -180,50 +151,32 @@ async def test_options_reach_the_engine(client: httpx.AsyncClient, registry: Dum
         ({"beam_size": 0}, "Invalid request: beam_size must be a whole number from 1 to 8"),
         ({"beam_size": 9}, "Invalid request: beam_size must be a whole number from 1 to 8"),
         ({"beam_size": True}, "Invalid request: beam_size must be a whole number from 1 to 8"),
-        ({"beam_size": "²"}, "Invalid request: beam_size must be a whole number from 1 to 8"),
+        ({"length_penalty": 5.1}, "Invalid request: length_penalty must be a number from 0 to 5"),
         ({"length_penalty": -1}, "Invalid request: length_penalty must be a number from 0 to 5"),
-        ({"length_penalty": "nan"}, "Invalid request: length_penalty must be a number from 0 to 5"),
-        ({"length_penalty": [1]}, "Invalid request: length_penalty must be a number from 0 to 5"),
         ({"max_length": 0}, "Invalid request: max_length must be a whole number of at least 1"),
         ({"details": "maybe"}, "Invalid request: details must be true or false"),
         ({"values": "all"}, "Invalid request: values must be one of localize, keep, off"),
-        ({"details": {}}, "Invalid request: details must be true or false"),
         ({"model": 3}, "Invalid request: model must be a string"),
     ],
 )  # fmt: skip
-async def test_errors_have_the_texts_that_clients_match(
-    client: httpx.AsyncClient, fields: dict[str, Any], error: str
-) -> None:
+async def test_errors_have_the_texts_that_clients_match(client: Client, fields: dict[str, Any], error: str) -> None:
     assert await error_of(client, **fields) == error
 
 
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [({"q": None}, "q"), ({"target": 1}, "target"), ({"beam_size": 9}, "beam_size"), ({"format": "pdf"}, "format")],
-)
-async def test_an_error_names_the_field_that_is_wrong(
-    client: httpx.AsyncClient, fields: dict[str, Any], param: str
-) -> None:
-    assert (await post(client, **fields)).json()["param"] == param
-
-
-async def test_an_error_of_no_single_field_names_none(client: httpx.AsyncClient) -> None:
+async def test_an_error_names_the_field_that_is_wrong_if_it_is_one(client: Client) -> None:
+    for name, value in (("q", None), ("target", 1), ("beam_size", 9), ("format", "pdf")):
+        assert (await post(client, **{name: value})).json()["param"] == name
     assert "param" not in (await post(client, source="fr", target="de")).json()
 
 
-async def test_an_unknown_model_is_404(client: httpx.AsyncClient) -> None:
+async def test_an_unknown_model_is_404(client: Client) -> None:
     assert "GET /models" in await error_of(client, 404, model="nope")
     assert "GET /models" in await error_of(client, 404, model="bahdanau", target="de")
 
 
-async def test_checks_come_in_the_order_that_clients_expect(client: httpx.AsyncClient) -> None:
-    wrong: dict[str, Any] = {
-        "q": ["a" * 1005] * 6,
-        "source": "zz",
-        "target": "yy",
-        "alternatives": "x",
-        "format": "pdf",
-    }
+async def test_checks_come_in_the_order_that_clients_expect(client: Client) -> None:
+    wrong: dict[str, Any] = {"q": ["a" * 1005] * 6, "source": "zz", "target": "yy", "alternatives": "x"}
+    wrong["format"] = "pdf"
     mended: list[tuple[str, Any, str]] = [
         ("alternatives", 0, "alternatives"),
         ("q", ["a" * 1005] * 5, "(6) exceeds"),
@@ -233,41 +186,26 @@ async def test_checks_come_in_the_order_that_clients_expect(client: httpx.AsyncC
         ("format", "text", "format"),
         ("target", "fr", "not available as a target"),
     ]
-    for missing in ("q", "source", "target"):
-        fields = {**wrong, **dict.fromkeys(("q", "source", "target")[("q", "source", "target").index(missing) :])}
-        assert f"missing {missing}" in await error_of(client, **fields)
+    required = ("q", "source", "target")
+    for number, missing in enumerate(required):
+        assert f"missing {missing}" in await error_of(client, **{**wrong, **dict.fromkeys(required[number:])})
     for name, value, expected in mended:
         assert expected in await error_of(client, **wrong)
         wrong[name] = value
     assert (await post(client, **wrong)).status_code == 200
 
 
-async def test_the_limit_of_characters_is_of_each_text(client: httpx.AsyncClient) -> None:
+async def test_the_limit_of_characters_is_of_each_text(client: Client) -> None:
     answer = await post(client, q=["a" * 1000] * 5)
     assert (answer.status_code, len(answer.json()["translatedText"])) == (200, 5)
 
 
-async def test_a_very_long_language_code_is_not_echoed_whole(client: httpx.AsyncClient) -> None:
+async def test_a_very_long_language_code_is_not_echoed_whole(client: Client) -> None:
     assert len(await error_of(client, source="z" * 5000)) < 100
 
 
-async def test_every_request_has_a_deadline(client: httpx.AsyncClient, registry: DummyRegistry) -> None:
-    await post(client)
-    assert registry["transformer-en-fr"].calls[0][2] is not None
-
-
-async def test_the_length_penalty_has_the_range_of_the_engine(client: httpx.AsyncClient) -> None:
-    body = {"q": "Go.", "source": "en", "target": "fr"}
-    assert (await client.post("/translate", json={**body, "length_penalty": MAX_LENGTH_PENALTY})).status_code == 200
-    answer = await client.post("/translate", json={**body, "length_penalty": MAX_LENGTH_PENALTY + 0.1})
-    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_parameter")
-    schema = (await client.get("/openapi.json")).json()["components"]["schemas"]["TranslateRequest"]
-    number, nothing = schema["properties"]["length_penalty"]["anyOf"]
-    assert (number["maximum"], nothing["type"]) == (MAX_LENGTH_PENALTY, "null")
-
-
 async def test_another_model_translates_where_the_default_has_failed_and_says_so(
-    client: httpx.AsyncClient, registry: DummyRegistry
+    client: Client, registry: DummyRegistry
 ) -> None:
     request = {"q": ["Hello.", "Go."], "source": "en", "target": "fr"}
     default, other = list(registry.translators)[:2]
@@ -281,14 +219,3 @@ async def test_another_model_translates_where_the_default_has_failed_and_says_so
     assert other in warnings[0][0]["message"]
     assert warnings[0][0]["model"] == other
     assert "warnings" not in (await client.post("/translate", json={**request, "model": other})).json()
-
-
-@pytest.mark.parametrize(("q", "translated"), [("", ""), (["", "I lost."], ["", "I LOST."])])
-async def test_an_empty_text_has_an_empty_translation_alone_and_in_a_list(
-    client: httpx.AsyncClient, q: object, translated: object
-) -> None:
-    assert (await client.post("/translate", json={**TEXT, "q": q})).json()["translatedText"] == translated
-
-
-async def test_an_empty_text_in_a_form_has_an_empty_translation(client: httpx.AsyncClient) -> None:
-    assert (await client.post("/translate", data={**TEXT, "q": ""})).json()["translatedText"] == ""

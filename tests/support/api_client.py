@@ -1,0 +1,39 @@
+"""Clients of the real application over a dummy engine, called without a network."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+
+from service.api.app import create_app
+from service.api.state import Service
+from service.metrics import Metrics
+from service.settings import Settings
+from tests.support.fake_engine import DummyRegistry
+
+Client = httpx.AsyncClient
+
+
+@asynccontextmanager
+async def calling(app: FastAPI) -> AsyncIterator[Client]:
+    """Yield a client of an application, whose jobs end with it."""
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with Client(transport=transport, base_url="http://translucent") as client:
+        yield client
+    await app.state.jobs.stop()
+
+
+@asynccontextmanager
+async def serving(registry: DummyRegistry | None = None, **settings: Any) -> AsyncIterator[Client]:
+    """Yield a client of an application with these settings."""
+    async with calling(create_app(Service(Settings(**settings), registry or DummyRegistry(), Metrics()))) as client:
+        yield client
+
+
+def events_of(stream: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return name and data of each event of a stream."""
+    parts = [part.split("\n") for part in stream.strip().split("\n\n")]
+    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in parts]
