@@ -97,9 +97,7 @@ async def test_the_accept_header_chooses_too(client: Client) -> None:
     assert (await client.get("/attention", params={**TEXT, "format": "json"}, headers=video)).is_success
 
 
-async def test_an_address_with_a_digest_may_be_kept_for_ever_and_serves_that_model_only(
-    client: Client,
-) -> None:
+async def test_an_address_with_a_digest_may_be_kept_for_ever_and_serves_that_model_only(client: Client) -> None:
     named = await client.get("/attention", params={**TEXT, "format": "csv", "digest": DIGEST[:19]})
     assert "immutable" in named.headers["cache-control"]
     plain = await client.get("/attention", params={**TEXT, "format": "csv"})
@@ -172,7 +170,8 @@ async def test_no_text_becomes_markup(client: Client, text: str, view: str) -> N
 
 
 async def test_injections_into_other_fields_are_errors_in_json(client: Client) -> None:
-    for field in ("model", "layer", "head", "theme", "scale", "digest", "other_model", "view", "format"):
+    names = ("model", "layer", "head", "theme", "scale", "digest", "other_model", "view", "format", "specials", "stage")
+    for field in names:
         asked = {**TEXT, "view": "compare", "format": "svg", field: "<script>alert(1)</script>"}
         answer = await client.get("/attention", params=asked)
         assert answer.status_code in (400, 404)

@@ -3,11 +3,9 @@
 import contextlib
 import gzip
 import json
-import struct
 from typing import Any
 
 import httpx
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,12 +79,12 @@ async def test_texts_are_translated_nested_or_flat(client: Client, path: str) ->
 
 async def test_only_what_is_asked_for_is_computed(client: Client, registry: DummyRegistry) -> None:
     request = {
-        "inputs": [text("go")],
+        "inputs": [text("go", data="go")],
         "outputs": [{"name": "translation"}],
         "parameters": {"beam_size": 2, "repetition_guard": True},
     }
     body = (await client.post(f"{MODEL}/infer", json=request)).json()
-    assert [output["name"] for output in body["outputs"]] == ["translation"]
+    assert [(output["name"], output["data"]) for output in body["outputs"]] == [("translation", ["GO"])]
     assert "id" not in body
     options: Any = registry["transformer-en-fr"].calls[0][1]
     assert (options.beam_size, options.details, options.repetition_guard) == (2, False, True)
@@ -97,22 +95,6 @@ async def test_given_translations_are_scored_together(client: Client, registry: 
     answer = await client.post(f"{MODEL}/infer", json={"inputs": [text("go", "lost"), target]})
     assert [output["data"] for output in answer.json()["outputs"]] == [["va", "perdu"], [-0.5, -0.5]]
     assert len(registry["transformer-en-fr"].calls) == 1
-
-
-async def test_attention_on_request(client: Client) -> None:
-    request: dict[str, Any] = {"inputs": [text("i lost")], "outputs": [{"name": "attention"}, {"name": "translation"}]}
-    answer = await client.post(f"{MODEL}/infer", json=request)
-    outputs = answer.json()["outputs"]
-    assert [output["name"] for output in outputs] == ["attention", "translation"]
-    assert (outputs[0]["shape"], outputs[0]["datatype"]) == ([3, 3], "FP32")
-    assert sum(outputs[0]["data"][:3]) == pytest.approx(1, abs=1e-3)
-    request["outputs"] = [{"name": "attention", "parameters": {"binary_data": True}}]
-    answer = await client.post(f"{MODEL}/infer", json=request)
-    length = int(answer.headers["inference-header-content-length"])
-    weights = np.frombuffer(answer.content[length:], dtype="<f4").reshape(3, 3)
-    assert weights.sum(axis=1) == pytest.approx([1, 1, 1], abs=1e-3)
-    two = {**request, "inputs": [text("a", "b")]}
-    assert (await client.post(f"{MODEL}/infer", json=two)).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -133,6 +115,7 @@ async def test_attention_on_request(client: Client) -> None:
         {"inputs": [text(*"abcdef")]},
         {"inputs": [text("a" * 1001)]},
         {"inputs": [text("a"), text("b", "c", name="target_text")]},
+        {"inputs": [text("a", "b")], "outputs": [{"name": "attention"}]},
         {"inputs": [text("a")], "outputs": [{"name": "logits"}]},
         {"inputs": [text("a")], "outputs": [{"name": ["x"]}]},
         {"inputs": [text("a")], "outputs": {"name": "score"}},
@@ -178,11 +161,6 @@ async def test_tensors_may_follow_the_json_as_bytes_both_ways(client: Client) ->
     assert score == {"name": "score", "shape": [2], "datatype": "FP32", "data": [-0.5, -0.5]}
     assert translation == binary("translation", len(answer.content) - length, 2)
     assert answer.content[length:] == packed(b"a", b"")
-    one = packed("où".encode())
-    message = {"inputs": [binary("text", len(one), 1)], "parameters": {"binary_data_output": True}}
-    answer = await post_binary(client, message, one)
-    length = int(answer.headers["inference-header-content-length"])
-    assert answer.content[length:] == packed("OÙ".encode()) + struct.pack("<f", -0.5)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,10 @@
-"""GET and POST /attention."""
+"""GET and POST /attention: weights, the scores before them, and the steps of a search."""
 
+import csv
+import io
 from typing import Any
 
+import numpy as np
 import pytest
 
 from service.engine.types import AttentionOptions, TranslationOptions
@@ -9,6 +12,8 @@ from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"text": "I lost.", "source": "en", "target": "fr"}
+SCORES = {**TEXT, "text": "a small dog", "layer": "0", "head": "0", "stage": "scores"}
+STEPS = {**TEXT, "text": "a small dog", "view": "steps"}
 
 
 async def test_get_and_post_give_the_same_axes_tokens_and_weights(client: Client) -> None:
@@ -44,7 +49,6 @@ async def test_parameters_reach_the_engine(client: Client, registry: DummyRegist
     ("fields", "word"),
     [
         ({"text": ""}, "text is empty"),
-        ({"source": ""}, "missing source parameter"),
         ({"target": "zz"}, "zz is not supported"),
         ({"target": "en"}, "own language"),
         ({"source": "fr", "target": "de"}, "not available as a target"),
@@ -66,6 +70,17 @@ async def test_parameters_reach_the_engine(client: Client, registry: DummyRegist
         ({"target_ids": "1,2", "view": "contrast"}, "use view=heatmap or lines"),
         ({"target_ids": "1,2", "view": "steps"}, "leave out target_ids"),
         ({"text": "a" * 1001}, "exceeds text limit"),
+        ({**SCORES, "cell": "1"}, "cell"),
+        ({**SCORES, "cell": "9,0"}, "no cell 9,0"),
+        ({**SCORES, "cell": "0,0", "stage": "weights"}, "stage=scores"),
+        ({**SCORES, "view": "compare"}, "view=compare"),
+        ({**SCORES, "view": "lines", "format": "svg"}, "view=lines"),
+        ({**SCORES, "kind": "occlusion", "stage": "weights", "format": "bertviz"}, "occlusion"),
+        ({**STEPS, "format": "svg"}, "format=json"),
+        ({**STEPS, "kind": "encoder"}, "kind=cross"),
+        ({**STEPS, "tokens": "word"}, "tokens=subword"),
+        ({**STEPS, "specials": "drop"}, "specials=keep"),
+        ({**STEPS, "target_text": "Un chien"}, "target_text"),
     ],
 )
 async def test_wrong_parameters_say_what_is_accepted(client: Client, fields: dict[str, Any], word: str) -> None:
@@ -109,3 +124,42 @@ async def test_the_tag_depends_on_model_and_parameters_but_not_on_their_spelling
     info = registry["transformer-en-fr"].info
     object.__setattr__(info, "digest", "sha256:another")
     assert await tag() != plain
+
+
+async def test_scores_are_beside_the_weights_and_a_cell_has_every_number_of_its_own(client: Client) -> None:
+    found = (await client.get("/attention", params=SCORES)).json()
+    assert (found["stage"], found["score_function"], found["normalisation"]) == ("scores", "scaled_dot", "softmax")
+    np.testing.assert_allclose(np.exp(found["scores"]), found["weights"], atol=1e-5)
+    assert "scores" not in (await client.get("/attention", params={**SCORES, "stage": "weights"})).json()
+    cell = (await client.get("/attention", params={**SCORES, "cell": "1,2"})).json()["cell"]
+    assert (cell["row"], cell["column"], cell["masked"]) == (1, 2, False)
+    np.testing.assert_allclose(np.array(cell["query"]) * cell["key"], cell["terms"], atol=1e-5)
+    assert sum(cell["terms"]) == pytest.approx(cell["sum"], abs=1e-5)
+    assert 0.5 * cell["sum"] == pytest.approx(cell["score"], abs=1e-5)
+    assert np.exp(cell["score"]) == pytest.approx(cell["weight"], abs=1e-5)
+
+
+async def test_files_and_pictures_show_scores(client: Client) -> None:
+    rows = list(csv.DictReader(io.StringIO((await client.get("/attention", params={**SCORES, "format": "csv"})).text)))
+    assert np.exp(float(rows[0]["score"])) == pytest.approx(float(rows[0]["weight"]), abs=1e-5)
+    arrays = np.load(io.BytesIO((await client.get("/attention", params={**SCORES, "format": "npz"})).content))
+    np.testing.assert_allclose(arrays["scale"] * arrays["queries"] @ arrays["keys"].T, arrays["scores"], atol=1e-5)
+    picture = (await client.get("/attention", params={**SCORES, "format": "vega"})).text
+    assert "scores before the softmax" in picture
+    assert '"title":"score"' in picture
+
+
+async def test_steps_have_the_whole_search_beside_the_weights(client: Client) -> None:
+    found = (await client.get("/attention", params=STEPS)).json()
+    search = found["search"]
+    assert (search["beam_size"], search["length_penalty"], search["shortlist"]) == (2, 1.0, False)
+    hypotheses = search["hypotheses"]
+    beginning = {"parent": None, "step": None, "id": 1, "piece": "<s>", "logprob": 0.0, "total": 0.0, "outcome": "live"}
+    likely = [{"id": 10, "piece": "▁A", "logprob": -0.25}, {"id": 8, "piece": "▁other", "logprob": -1.5}]
+    assert hypotheses[0] == {**beginning, "next": likely}
+    path = [hypotheses[number] for number in search["best"]]
+    assert [node["step"] for node in path[1:]] == list(range(len(found["weights"])))
+    assert [node["piece"] for node in path[1:]] == [token["piece"] for token in found["target"]["tokens"]]
+    assert path[-1]["outcome"] == "finished"
+    assert path[-1]["score"] == pytest.approx(-0.25)
+    assert "search" not in (await client.get("/attention", params={**STEPS, "view": "heatmap"})).json()

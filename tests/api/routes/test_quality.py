@@ -1,6 +1,7 @@
-"""min_quality, warnings about the language of a text, and what /models says about the quality."""
+"""The quality of a translation, warnings about the language of a text, and second_model, which asks another model."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -8,8 +9,14 @@ from tests.support.api_client import Client, events_of
 from tests.support.fake_engine import DummyRegistry
 
 GOOD, BAD = "I have lost the keys of my house.", "colourless green ideas sleep furiously"
-MODEL = "transformer-en-fr"
+MODEL, OTHER = "transformer-en-fr", "bahdanau-en-fr"
 FIELDS = {"source": "en", "target": "fr", "model": MODEL}
+
+
+async def translated(client: Client, **fields: Any) -> dict[str, Any]:
+    answer = await client.post("/translate", json={**FIELDS, **fields})
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
 
 
 @pytest.fixture
@@ -21,43 +28,37 @@ def judged(registry: DummyRegistry) -> DummyRegistry:
 
 
 async def test_sentences_below_the_minimal_quality_are_marked(client: Client, judged: DummyRegistry) -> None:
-    body = (await client.post("/translate", json={**FIELDS, "q": [GOOD, BAD], "min_quality": 0.5})).json()
+    body = await translated(client, q=[GOOD, BAD], min_quality=0.5)
     assert body["translatedText"] == [GOOD.upper(), BAD.upper()]
     marked = {"source": BAD, "target": BAD.upper(), "start": 0, "quality": 0.1, "kept_source": False}
     assert body["low_quality"] == [[], [marked]]
-    plain = (await client.post("/translate", json={**FIELDS, "q": BAD})).json()
-    assert "low_quality" not in plain
+    assert "low_quality" not in await translated(client, q=BAD)
+    body = await translated(client, q=[f"<p>{GOOD}</p><p>{BAD}</p>", "<br>"], format="html", min_quality=0.5)
+    assert [[each["source"] for each in own] for own in body["low_quality"]] == [[BAD], []]
+    assert body["low_quality"][0][0]["start"] is None
 
 
 async def test_sentences_below_the_minimal_quality_may_stay_as_they_are(client: Client, judged: DummyRegistry) -> None:
-    fields = {**FIELDS, "min_quality": 0.5, "below_min_quality": "keep_source", "details": True}
-    body = (await client.post("/translate", json={**fields, "q": BAD})).json()
+    fields = {"min_quality": 0.5, "below_min_quality": "keep_source", "details": True}
+    body = await translated(client, q=BAD, **fields)
     assert body["translatedText"] == BAD
     assert body["low_quality"][0]["kept_source"]
     [sentence] = body["details"]["sentences"]
     assert sentence["kept_source"]
     assert sentence["target"]["text"] == BAD
     assert sentence["alignment"] == [[place, place] for place in range(len(BAD.split()))]
-    body = (await client.post("/translate", json={**fields, "q": GOOD})).json()
-    assert body["details"]["sentences"][0]["quality"] == 0.9
-    assert "kept_source" not in body["details"]["sentences"][0]
-
-
-async def test_html_has_its_low_sentences_too(client: Client, judged: DummyRegistry) -> None:
-    fields = {**FIELDS, "format": "html", "min_quality": 0.5}
-    body = (await client.post("/translate", json={**fields, "q": [f"<p>{GOOD}</p><p>{BAD}</p>", "<br>"]})).json()
-    assert [[each["source"] for each in own] for own in body["low_quality"]] == [[BAD], []]
-    assert body["low_quality"][0][0]["start"] is None
+    [sentence] = (await translated(client, q=GOOD, **fields))["details"]["sentences"]
+    assert sentence["quality"] == 0.9
+    assert "kept_source" not in sentence
 
 
 async def test_a_model_without_a_quality_says_so(client: Client, judged: DummyRegistry) -> None:
-    fields = {"source": "en", "target": "fr", "model": "bahdanau-en-fr", "q": GOOD}
-    assert "translatedText" in (await client.post("/translate", json=fields)).json()
-    answer = await client.post("/translate", json={**fields, "min_quality": 0.5})
+    assert "translatedText" in await translated(client, model=OTHER, q=GOOD)
+    answer = await client.post("/translate", json={**FIELDS, "model": OTHER, "q": GOOD, "min_quality": 0.5})
     assert answer.status_code == 400
-    assert "bahdanau-en-fr gives none" in answer.json()["error"]
+    assert f"{OTHER} gives none" in answer.json()["error"]
     models = {model["name"]: model for model in (await client.get("/models")).json()["models"]}
-    assert models["bahdanau-en-fr"]["confidence"] is None
+    assert models[OTHER]["confidence"] is None
     assert models[MODEL]["confidence"] == {"version": 1}
 
 
@@ -77,12 +78,12 @@ async def test_the_inference_protocol_has_the_quality_on_request(client: Client,
     translation, quality = (await client.post(f"/v2/models/{MODEL}/infer", json=request)).json()["outputs"]
     assert translation["data"] == [GOOD.upper(), BAD]
     assert quality["data"] == pytest.approx([0.9, 0.1])
-    refused = await client.post("/v2/models/bahdanau-en-fr/infer", json={**request, "parameters": {}})
+    refused = await client.post(f"/v2/models/{OTHER}/infer", json={**request, "parameters": {}})
     assert (refused.status_code, refused.json()["code"]) == (400, "unsupported_output")
 
 
 async def test_a_stream_ends_with_the_quality_of_its_sentences(client: Client, judged: DummyRegistry) -> None:
-    for model, qualities in ((MODEL, [0.1]), ("bahdanau-en-fr", [None])):
+    for model, qualities in ((MODEL, [0.1]), (OTHER, [None])):
         answer = await client.post("/translate/stream", json={**FIELDS, "model": model, "q": BAD})
         name, data = events_of(answer.text)[-1]
         assert (name, data["qualities"]) == ("done", qualities)
@@ -92,26 +93,55 @@ async def test_attention_has_the_quality_of_the_models_own_translation(client: C
     fields = {**FIELDS, "text": GOOD}
     assert (await client.get("/attention", params=fields)).json()["quality"] == 0.9
     assert (await client.get("/attention", params={**fields, "target_text": "Perdu"})).json()["quality"] is None
-    assert (await client.get("/attention", params={**fields, "model": "bahdanau-en-fr"})).json()["quality"] is None
+    assert (await client.get("/attention", params={**fields, "model": OTHER})).json()["quality"] is None
 
 
 async def test_a_text_in_another_language_than_said_has_a_warning(client: Client) -> None:
     german = "Ich habe meine Schlüssel verloren."
-    body = (await client.post("/translate", json={"q": [GOOD, german], "source": "en", "target": "fr"})).json()
-    [none, [warning]] = body["warnings"]
+    [none, [warning]] = (await translated(client, q=[GOOD, german]))["warnings"]
     assert none == []
     assert (warning["code"], warning["language"]) == ("source_language", "de")
     assert "German" in warning["message"]
     assert "English" in warning["message"]
-    html = {"q": f"<p>{german}</p>", "source": "en", "target": "fr", "format": "html"}
-    assert (await client.post("/translate", json=html)).json()["warnings"][0]["language"] == "de"
+    html = await translated(client, q=f"<p>{german}</p>", format="html")
+    assert html["warnings"][0]["language"] == "de"
     for text in (GOOD, "Berlin", "OK", "🎉"):
-        assert "warnings" not in (await client.post("/translate", json={**FIELDS, "q": text})).json()
+        assert "warnings" not in await translated(client, q=text)
 
 
-async def test_auto_names_a_language_that_is_none_of_ours(client: Client) -> None:
-    spanish = "Perdí las llaves de mi casa y no sé dónde están."
-    body = (await client.post("/translate", json={"q": spanish, "source": "auto", "target": "fr"})).json()
-    assert body["translatedText"] == spanish
-    assert body["detectedLanguage"]["confidence"] == 0
-    assert [(each["code"], each["language"]) for each in body["warnings"]] == [("unknown_language", "es")]
+@pytest.fixture
+def copying(registry: DummyRegistry) -> DummyRegistry:
+    """Return models that return what they are given, but for one."""
+    for translator in registry.translators.values():
+        translator.say = lambda text: text
+    registry[OTHER].say = lambda text: "Autre chose"
+    return registry
+
+
+async def test_only_the_texts_that_fail_are_sent_to_the_other_model(client: Client, copying: DummyRegistry) -> None:
+    texts = ["PDF", "Save changes", "I have lost all of my keys in the garden of my friend."]
+    found = await translated(client, second_model=True, q=texts)
+    assert found["translatedText"] == [texts[0], "Autre chose", texts[2]]
+    assert found["second_model"] == [None, {"model": OTHER, "problems": ["untranslated"]}, None]
+    assert copying[OTHER].calls[0][0] == ("Save changes",)
+
+
+async def test_no_other_model_is_asked_unless_the_request_says_so(client: Client, copying: DummyRegistry) -> None:
+    assert await translated(client, q="Save changes") == {"translatedText": "Save changes"}
+    assert copying[OTHER].calls == []
+
+
+async def test_an_answer_that_fails_no_fewer_checks_is_not_taken(client: Client, copying: DummyRegistry) -> None:
+    copying[MODEL].say = lambda text: "Enregistrer."
+    copying[OTHER].say = lambda text: "Sauver."
+    found = await translated(client, second_model=True, q="Save changes")
+    assert found == {"translatedText": "Enregistrer.", "second_model": None}
+
+
+async def test_a_pair_with_one_model_and_one_whose_other_has_failed_have_no_second_answer(
+    client: Client, registry: DummyRegistry
+) -> None:
+    copying.states_of[OTHER] = "failed"
+    for fields in ({}, {"target": "de", "model": None}):
+        found = await translated(client, second_model=True, q="Save changes", **fields)
+        assert found == {"translatedText": "Save changes", "second_model": None}

@@ -63,13 +63,21 @@ async def test_what_is_wrong_from_the_beginning_is_an_ordinary_error(
     assert word in answer.json()["error"]
 
 
-@pytest.mark.parametrize("error", [Overloaded("full"), EngineFailure("secret"), RuntimeError("secret")])
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Overloaded("full"), "overloaded"),
+        (EngineFailure("secret"), "engine_failure"),
+        (RuntimeError("secret"), "engine_failure"),
+    ],
+)
 async def test_what_goes_wrong_later_ends_the_stream_with_an_error(
-    client: Client, registry: DummyRegistry, error: Exception
+    client: Client, registry: DummyRegistry, error: Exception, code: str
 ) -> None:
     registry["transformer-en-fr"].error = error
     answer = await client.post("/translate/stream", json=TEXT)
     name, body = events_of(answer.text)[-1]
-    assert name == "error"
+    assert (name, body["code"]) == ("error", code)
     assert set(body) == {"error", "code", "request_id"}
+    assert ("full" in body["error"]) == (code == "overloaded")
     assert "secret" not in body["error"]
