@@ -81,7 +81,7 @@ async def test_probes_languages_page_book_and_docs_stay_open(closed: Client) -> 
 
 async def test_a_key_opens_in_every_place_it_may_stand(closed: Client, key: str) -> None:
     fields = {**TEXT, "api_key": key}
-    for arguments in (
+    places: list[dict[str, Any]] = [
         {"json": TEXT, "headers": bearer(key)},
         {"json": TEXT, "headers": {"authorization": f"bearer  {key} "}},
         {"json": fields},
@@ -89,7 +89,8 @@ async def test_a_key_opens_in_every_place_it_may_stand(closed: Client, key: str)
         {"params": fields},
         {"files": {name: (None, value) for name, value in fields.items()}},
         {"json": {**TEXT, "api_key": "wrong"}, "headers": bearer(key)},  # the header wins
-    ):
+    ]
+    for arguments in places:
         answer = await closed.post("/translate", **arguments)
         assert (answer.status_code, answer.json()) == (200, {"translatedText": "I LOST."})
     asked = {"text": "a", "source": "en", "target": "fr", "api_key": key}

@@ -146,8 +146,7 @@ async def test_a_failure_of_the_engine_is_an_error_of_the_server(client: Client,
 
 async def test_a_job_belongs_to_the_key_that_sent_it(tmp_path: Path) -> None:
     keys = {name: add_key(tmp_path / "keys.json", name) for name in ("ann", "bob")}
-    settings = {"api_keys_file": tmp_path / "keys.json", "require_key": True, "jobs_dir": tmp_path / "jobs"}
-    async with serving(**settings) as client:
+    async with serving(api_keys_file=tmp_path / "keys.json", require_key=True, jobs_dir=tmp_path / "jobs") as client:
         ann, bob = ({"Authorization": f"Bearer {keys[name]}"} for name in ("ann", "bob"))
         for form, header in (({"api_key": keys["ann"]}, {}), ({}, ann)):
             answer = await client.post("/jobs", data={**PAIR, **form}, files=file_of(), headers=header)

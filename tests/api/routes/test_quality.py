@@ -39,7 +39,7 @@ async def test_sentences_below_the_minimal_quality_are_marked(client: Client, ju
 
 
 async def test_sentences_below_the_minimal_quality_may_stay_as_they_are(client: Client, judged: DummyRegistry) -> None:
-    fields = {"min_quality": 0.5, "below_min_quality": "keep_source", "details": True}
+    fields: dict[str, Any] = {"min_quality": 0.5, "below_min_quality": "keep_source", "details": True}
     body = await translated(client, q=BAD, **fields)
     assert body["translatedText"] == BAD
     assert body["low_quality"][0]["kept_source"]
@@ -142,6 +142,6 @@ async def test_a_pair_with_one_model_and_one_whose_other_has_failed_have_no_seco
     client: Client, registry: DummyRegistry
 ) -> None:
     copying.states_of[OTHER] = "failed"
-    for fields in ({}, {"target": "de", "model": None}):
-        found = await translated(client, second_model=True, q="Save changes", **fields)
+    for target, model in (("fr", MODEL), ("de", None)):
+        found = await translated(client, second_model=True, q="Save changes", target=target, model=model)
         assert found == {"translatedText": "Save changes", "second_model": None}

@@ -117,11 +117,11 @@ async def test_details_give_tokens_that_are_slices_of_the_texts(client: Client) 
 
 
 async def test_options_reach_the_engine(client: Client, registry: DummyRegistry) -> None:
-    fields = {"beam_size": 2.0, "length_penalty": MAX_LENGTH_PENALTY, "max_length": 30, "alternatives": 1}
-    await post(client, **fields, model="bahdanau", values="Keep", repetition_guard="off")
+    fields: dict[str, Any] = {"beam_size": 2, "length_penalty": MAX_LENGTH_PENALTY, "max_length": 30, "alternatives": 1}
+    await post(client, **{**fields, "beam_size": 2.0}, model="bahdanau", values="Keep", repetition_guard="off")
     await client.post("/translate", data={**TEXT, "beam_size": "2", "details": "on", "length_penalty": "", "model": ""})
     first, second = (registry[name].calls[0][1] for name in ("bahdanau-en-fr", "transformer-en-fr"))
-    assert first == TranslationOptions(**{**fields, "beam_size": 2}, values="keep", repetition_guard=False)
+    assert first == TranslationOptions(**fields, values="keep", repetition_guard=False)
     assert second == TranslationOptions(beam_size=2, details=True)
 
 
