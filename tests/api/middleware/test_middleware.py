@@ -104,7 +104,8 @@ async def test_a_body_may_be_as_large_as_the_limit(client: Client, settings: Set
     padded = body + b" " * (settings.body_limit - len(body))
     headers = {"content-type": "application/json"}
     for content, status in ((padded, 200), (padded + b" ", 413)):
-        for sent in (content, undeclared(content)):
+        bodies: list[bytes | AsyncIterator[bytes]] = [content, undeclared(content)]
+        for sent in bodies:
             assert (await client.post("/translate", content=sent, headers=headers)).status_code == status
 
 
