@@ -139,7 +139,7 @@ async def test_an_answer_that_fails_no_fewer_checks_is_not_taken(client: Client,
 
 
 async def test_a_pair_with_one_model_and_one_whose_other_has_failed_have_no_second_answer(
-    client: Client, registry: DummyRegistry
+    client: Client, copying: DummyRegistry
 ) -> None:
     copying.states_of[OTHER] = "failed"
     for target, model in (("fr", MODEL), ("de", None)):
