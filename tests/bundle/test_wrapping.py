@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,37 +22,35 @@ def test_joining_keeps_every_gap() -> None:
     assert [joined.text[start] for start in joined.starts] == ["A", "B", "C"]
 
 
-def words(text: str) -> list[Span]:
-    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+def characters_of(text: str) -> list[Span]:
+    return [(i, i + 1) for i, character in enumerate(text) if not character.isspace()]
 
 
-def wrapped(text: str, limit: int) -> list[str]:
-    return [text[start:end] for start, end in wrap(text, words(text), limit)]
-
-
-def test_a_sentence_within_the_limit_is_left_whole() -> None:
-    assert wrapped("one two three", 3) == ["one two three"]
-
-
-def test_a_long_sentence_is_cut_after_a_clause() -> None:
-    assert wrapped("one two three, four five six seven", 6) == ["one two three,", "four five six seven"]
-
-
-def test_without_clauses_it_is_cut_between_words_into_even_parts() -> None:
-    assert wrapped("a b c d e f g", 6) == ["a b c d", "e f g"]
+@pytest.mark.parametrize(
+    ("text", "limit", "parts"),
+    [
+        ("one two three", 3, ["one two three"]),
+        ("one two three, four five six seven", 6, ["one two three,", "four five six seven"]),
+        ("a b c d e f g", 6, ["a b c d", "e f g"]),
+    ],
+)
+def test_a_long_sentence_is_cut_after_a_clause_or_between_words_into_even_parts(
+    text: str, limit: int, parts: list[str]
+) -> None:
+    words = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+    assert [text[start:end] for start, end in wrap(text, words, limit)] == parts
 
 
 def test_a_word_that_alone_is_too_long_is_cut_between_its_characters() -> None:
     text = "e\u0301" * 9
-    characters = [(i, i + 1) for i in range(len(text))]
-    pieces = [text[start:end] for start, end in wrap(text, characters, 5)]
+    pieces = [text[start:end] for start, end in wrap(text, characters_of(text), 5)]
     assert "".join(pieces) == text
     assert all(piece.startswith("e") and len(piece) <= 5 for piece in pieces)
 
 
 def test_words_that_alone_are_too_long_are_left_out() -> None:
     text = "see abcdefgh now 一二三四五六七 and abcdefghij"
-    characters = [(i, i + 1) for i, c in enumerate(text) if c != " "]
+    characters = characters_of(text)
     spans = without_long_words(text, characters, 5)
     assert [text[start:end] for start, end in spans] == ["see", "now 一二三四五六七 and"]
     assert without_long_words(text, characters, 50) == [(0, len(text))]
@@ -64,16 +63,13 @@ def test_one_character_of_many_tokens_is_never_cut() -> None:
 
 def test_text_without_spaces_is_cut_after_its_own_punctuation() -> None:
     text = "一二三四，五六七八九十"
-    assert [text[a:b] for a, b in wrap(text, [(i, i + 1) for i in range(len(text))], 8)] == [
-        "一二三四，",
-        "五六七八九十",
-    ]
+    assert [text[a:b] for a, b in wrap(text, characters_of(text), 8)] == ["一二三四，", "五六七八九十"]
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.text(st.sampled_from("ab ,;é中，👩\u200d\u0301"), max_size=80), st.integers(1, 12))
 def test_wrapping_loses_nothing_but_space_and_keeps_the_limit(text: str, limit: int) -> None:
-    characters = [(i, i + 1) for i, c in enumerate(text) if not c.isspace()]
+    characters = characters_of(text)
     spans = wrap(text, characters, limit)
     assert "".join(text[a:b] for a, b in spans).replace(" ", "") == text.replace(" ", "")
     for a, b in spans:

@@ -15,11 +15,9 @@ from service.cli import translate as bulk
 from service.cli.find_model import ModelQuery
 from service.cli.main import cli
 from service.cli.open_models import BulkOptions
-from service.engine.errors import BundleMissing, InvalidOption, UnsupportedPair
+from service.engine.errors import BundleMissing, InvalidOption
 from tests.support import log_state
 from tests.support.manifests import write_bundle
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -30,43 +28,36 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[BulkOptions]:
+    """Return the list of what `translate` is called with, in the place of a translation."""
+    options: list[BulkOptions] = []
+    monkeypatch.setattr(bulk, "run", options.append)
+    return options
+
+
 def run(*arguments: str, **environment: str) -> Result:
     return CliRunner().invoke(cli, arguments, env={"COLUMNS": "200", **environment}, prog_name="translucent")
 
 
-def test_the_module_is_the_command() -> None:
-    answer = subprocess.run(
-        [sys.executable, "-m", "service", "serve", "--port", "99999"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert answer.returncode == 2
-    assert answer.stdout == ""
-    assert answer.stderr.splitlines() == [
-        "translucent: TRANSLUCENT_PORT='99999' is not accepted: "
-        "it must be a whole number from 0 to 65535 (default: 8000)."
-    ]
-
-
-def test_help_names_the_commands_and_their_options() -> None:
-    answer = run("--help")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--help"], ["serve", "models", "translate", "settings", "--install-completion"]),
+        (["serve", "-h"], ["TRANSLUCENT_PORT"]),
+        (["--version"], ["translucent 0."]),
+        (["settings"], ["| variable | default | accepted | meaning |"]),
+    ],
+)
+def test_commands_options_and_settings_are_shown(arguments: list[str], words: list[str]) -> None:
+    answer = run(*arguments)
     assert answer.exit_code == 0
-    for command in ("serve", "models", "translate", "settings"):
-        assert command in answer.stdout
-    assert "TRANSLUCENT_PORT" in run("serve", "-h").stdout
-
-
-def test_the_version_is_shown() -> None:
-    assert run("--version").stdout.startswith("translucent 0.")
+    assert [word for word in words if word not in answer.stdout] == []
 
 
 @pytest.mark.parametrize(
     ("arguments", "environment", "message", "code"),
     [
-        (["serve", "--port", "99999"], {}, "TRANSLUCENT_PORT='99999' is not accepted", 2),
         (["serve", "--port", "abc"], {}, "Invalid value for '--port'", 2),
         (["serve"], {"TRANSLUCENT_PORT": "abc"}, "TRANSLUCENT_PORT='abc' is not accepted: it must be a whole", 2),
         (["serve"], {"TRANSLUCENT_PROT": "1"}, "did you mean TRANSLUCENT_PORT?", 2),
@@ -91,32 +82,42 @@ def test_what_is_wrong_is_said_without_a_traceback(
     assert answer.stdout == ""
 
 
-def test_models_are_listed_and_broken_ones_named(tmp_path: Path) -> None:
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "manifest.json").write_text("{")
-    (tmp_path / "notes").mkdir()
+def test_a_port_that_cannot_be_had_is_said_in_one_line_before_models_are_loaded(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = used.getsockname()[1]
+        for given, code, line in (
+            (port, 1, f"Port {port} of 127.0.0.1 is in use; choose another one with --port or TRANSLUCENT_PORT."),
+            (
+                99999,
+                2,
+                "TRANSLUCENT_PORT='99999' is not accepted: it must be a whole number from 0 to 65535 (default: 8000).",
+            ),
+        ):
+            command = [sys.executable, "-m", "service", "serve", "--port", str(given), "--models-dir", str(tmp_path)]
+            found = subprocess.run(command, capture_output=True, text=True)
+            assert (found.returncode, found.stdout) == (code, "")
+            assert [line for line in found.stderr.splitlines() if line] == [f"translucent: {line}"]
+
+
+@pytest.mark.parametrize("manifest", ["{", "{}"])
+def test_models_are_listed_and_broken_ones_named(tmp_path: Path, manifest: str) -> None:
+    listing = ["models", "--models-dir", str(tmp_path)]
+    for name in ("broken", "notes"):
+        (tmp_path / name).mkdir()
+    assert "no model bundle in it" in run(*listing).stderr
+    (tmp_path / "broken" / "manifest.json").write_text(manifest)
+    answer = run(*listing)
+    assert (answer.exit_code, "broken" in answer.stderr, "notes" in answer.stderr) == (1, True, False)
+    answer = run(*listing, "--json")
+    assert (answer.exit_code, json.loads(answer.stdout)) == (1, [])
+
+
+def test_models_are_listed_with_the_memory_that_they_need(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "transformer-en-fr")
     answer = run("models", "--models-dir", str(tmp_path))
-    assert answer.exit_code == 1
-    assert "broken" in answer.stderr
-    assert "notes" not in answer.stderr
-    (tmp_path / "broken" / "manifest.json").unlink()
-    assert "no model bundle in it" in run("models", "--models-dir", str(tmp_path)).stderr
-
-
-def test_a_port_that_is_taken_is_said_in_one_line_before_models_are_loaded(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        command = ["serve", "--port", str(port), "--models-dir", str(tmp_path)]
-        found = subprocess.run([sys.executable, "-m", "service", *command], capture_output=True, text=True)
-    assert found.returncode == 1
-    assert not found.stdout
-    assert [line for line in found.stderr.splitlines() if line] == [
-        f"translucent: Port {port} of 127.0.0.1 is in use; choose another one with --port or TRANSLUCENT_PORT."
-    ]
-
-
-def test_settings_are_printed_as_a_table() -> None:
-    assert run("settings").stdout.startswith("| variable | default | accepted | meaning |")
+    assert answer.exit_code == 0
+    assert "memory" in answer.stdout
+    assert " 16 MiB" in answer.stdout  # of a bundle whose files are nearly empty
 
 
 def test_settings_can_be_read_in_a_terminal(
@@ -133,58 +134,14 @@ def test_settings_can_be_read_in_a_terminal(
     assert run("settings", "--markdown").stdout == run("settings").stdout
 
 
-def test_shells_can_complete_commands() -> None:
-    asked = {"_TRANSLUCENT_COMPLETE": "complete_bash", "COMP_WORDS": "translucent tra", "COMP_CWORD": "1"}
-    assert run(**asked).stdout.split() == ["translate"]
-    assert "--install-completion" in run("--help").stdout
-
-
-def test_texts_are_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[BulkOptions] = []
-    monkeypatch.setattr(bulk, "run", taken.append)
+def test_translate_hands_texts_and_every_option_on(taken: list[BulkOptions]) -> None:
     assert run("translate", "Hello.", "Bye.", "--to", "fr", TRANSLUCENT_DEFAULT_MODELS="m").exit_code == 0
-    assert taken[0].texts == ("Hello.", "Bye.")
-    assert taken[0].wanted == ModelQuery(None, None, "fr", ("m",))
+    files = [f"--{name}={name}.txt" for name in ("input", "output", "target-file", "alignments", "scores")]
+    more = ["--model=m", "--from=en", "--to=fr", "--beam-size=2", "--no-split-sentences", "--device=cpu"]
+    assert run("translate", *files, *more, "--models-dir=folder", TRANSLUCENT_INTRA_THREADS="2", TRANSLUCENT_PRECISION="fp16").exit_code == 0
+    assert (taken[0].texts, taken[0].wanted) == (("Hello.", "Bye."), ModelQuery(None, None, "fr", ("m",)))
     assert taken[0].split_sentences
-
-
-def test_models_are_listed_with_the_memory_that_they_need(tmp_path: Path) -> None:
-    write_bundle(tmp_path / "transformer-en-fr")
-    answer = run("models", "--models-dir", str(tmp_path))
-    assert answer.exit_code == 0
-    assert "memory" in answer.stdout
-    assert " 16 MiB" in answer.stdout  # of a bundle whose files are nearly empty
-
-
-def test_models_as_json_is_json(tmp_path: Path) -> None:
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "manifest.json").write_text("{}")
-    answer = run("models", "--json", "--models-dir", str(tmp_path))
-    assert json.loads(answer.stdout) == []
-    assert answer.exit_code == 1
-
-
-def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[BulkOptions] = []
-    monkeypatch.setattr(bulk, "run", taken.append)
-    paths = [f"--{name}={name}.txt" for name in ("input", "output", "target-file", "alignments", "scores")]
-    more = [
-        "--model",
-        "m",
-        "--from",
-        "en",
-        "--to",
-        "fr",
-        "--beam-size",
-        "2",
-        "--no-split-sentences",
-        "--device",
-        "cpu",
-        "--models-dir",
-        "folder",
-    ]
-    assert run("translate", *paths, *more, TRANSLUCENT_INTRA_THREADS="2", TRANSLUCENT_PRECISION="fp16").exit_code == 0
-    assert taken == [
+    assert taken[1:] == [
         BulkOptions(
             wanted=ModelQuery("m", "en", "fr"),
             models_dir=Path("folder"),
@@ -202,25 +159,21 @@ def test_translate_hands_every_option_on(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
 
 
-def test_the_old_name_of_an_option_works_and_a_line_says_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[BulkOptions] = []
-    monkeypatch.setattr(bulk, "run", taken.append)
-    result = run("translate", "Hello.", "--threads", "3")
-    assert (result.exit_code, taken[0].intra_threads) == (0, 3)
-    assert "--threads is now --intra-threads" in result.stderr
-    result = run("translate", "Hello.", TRANSLUCENT_THREADS="4")
-    assert (result.exit_code, taken[1].intra_threads) == (0, 4)
-    assert "TRANSLUCENT_THREADS is now TRANSLUCENT_INTRA_THREADS" in result.stderr
-    result = run("translate", "Hello.", "--threads", "3", "--intra-threads", "4")
-    assert (result.exit_code, len(taken)) == (2, 2)
-    assert "--threads and --intra-threads are one option and differ" in result.stderr
+def test_the_old_name_of_an_option_works_and_a_line_says_the_new_one(taken: list[BulkOptions]) -> None:
+    by_option = run("translate", "Hello.", "--threads", "3")
+    assert "--threads is now --intra-threads" in by_option.stderr
+    by_variable = run("translate", "Hello.", TRANSLUCENT_THREADS="4")
+    assert "TRANSLUCENT_THREADS is now TRANSLUCENT_INTRA_THREADS" in by_variable.stderr
+    both = run("translate", "Hello.", "--threads", "3", "--intra-threads", "4")
+    assert "--threads and --intra-threads are one option and differ" in both.stderr
+    assert [answer.exit_code for answer in (by_option, by_variable, both)] == [0, 0, 2]
+    assert [options.intra_threads for options in taken] == [3, 4]
 
 
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
         (InvalidOption("no such option"), 2, "translucent: no such option\n"),
-        (UnsupportedPair("no such pair"), 2, "translucent: no such pair\n"),
         (BundleMissing("no such model"), 1, "translucent: no such model\n"),
         (KeyboardInterrupt(), 130, "translucent: interrupted\n"),
     ],

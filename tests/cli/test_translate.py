@@ -58,10 +58,7 @@ def translate(tmp_path: Path, worker: MirrorWorker, monkeypatch: pytest.MonkeyPa
 def test_one_line_out_for_each_line_in(translate: Translate) -> None:
     expected = LINES.replace("e\u0301", "é").replace("calm.  Go", "calm. Go").replace(" \u2028 ", " ")
     assert translate(LINES, split_sentences=False) == expected
-
-
-def test_split_lines_keep_all_that_lies_between_sentences(translate: Translate) -> None:
-    assert translate(LINES) == LINES.replace("e\u0301", "é")
+    assert translate(LINES) == LINES.replace("e\u0301", "é"), "all that lies between sentences is kept"
 
 
 @pytest.mark.parametrize(("content", "expected"), [("", ""), ("\n", "\n"), ("a", "a\n"), ("\ufeffa\nb\n", "a\nb\n")])
@@ -86,9 +83,7 @@ def test_sentences_of_a_line_are_translated_apart_unless_told_otherwise(
 
 
 def test_scores_and_alignments_have_a_line_for_each_line(translate: Translate, tmp_path: Path) -> None:
-    translate(
-        "I lost.\n\n- I'm  home. Go!\n😀\n", scores=tmp_path / "s", alignments=tmp_path / "a", split_sentences=True
-    )
+    translate("I lost.\n\n- I'm  home. Go!\n😀\n", scores=tmp_path / "s", alignments=tmp_path / "a")
     assert (tmp_path / "a").read_text() == "0-0 1-1\n\n1-1 2-2 3-3\n\n"
     scores = [float(line) for line in (tmp_path / "s").read_text().splitlines()]
     assert scores == pytest.approx([-0.5, 0, -0.5, 0])
@@ -99,22 +94,15 @@ def test_given_translations_are_scored_and_aligned_as_they_are(
 ) -> None:
     translate("I lost .\n\nGo.\n", "J'ai  perdu .\nx\nVa\n", scores=tmp_path / "s", alignments=tmp_path / "a")
     links = [line.split() for line in (tmp_path / "a").read_text().splitlines()]
-    assert [[link.split("-")[1] for link in sorted(line, key=lambda x: x[::-1])] for line in links] == [
-        ["0", "1", "2"],
-        [],
-        ["0"],
-    ]
-    assert (tmp_path / "s").read_text().splitlines()[1] == "0.000000"
-    assert len((tmp_path / "s").read_text().splitlines()) == 3
+    assert [sorted(link.split("-")[1] for link in line) for line in links] == [["0", "1", "2"], [], ["0"]]
+    scores = (tmp_path / "s").read_text().splitlines()
+    assert (len(scores), scores[1]) == (3, "0.000000")
     assert len(worker.forced) == WARM_UPS + 2
 
 
-def test_files_of_unequal_length_are_refused(translate: Translate, tmp_path: Path) -> None:
+def test_pairs_that_cannot_be_scored_are_named_by_their_line(translate: Translate, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="the input goes beyond line 1 and the target file ends after line 1"):
         translate("a\nb\n", "a\n", scores=tmp_path / "s")
-
-
-def test_a_pair_that_is_too_long_is_named_by_its_line(translate: Translate, tmp_path: Path) -> None:
     with pytest.raises(InputTooLong, match=r"^Line 2: text has"):
         translate("a\n" + "word " * 80 + "\n", "a\nb\n", scores=tmp_path / "s")
 
@@ -124,34 +112,24 @@ def test_a_line_that_is_not_utf_8_is_named(translate: Translate) -> None:
         translate(b"good\nba\xff\n")
 
 
-def test_standard_input_and_output(
-    translate: Translate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    expected = translate(LINES, split_sentences=False)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES.encode())))
-    run(BulkOptions(MIRROR, tmp_path / "models", split_sentences=False))
-    assert capfdbinary.readouterr().out.decode() == expected
-
-
-def test_a_dash_is_standard_input_or_output(
+def test_standard_input_and_output_are_the_default_and_a_dash(
     translate: Translate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    file = tmp_path / "file"
+    file, dash = tmp_path / "file", Path("-")
+    file.write_text("I lost.\n")
     cases: tuple[tuple[dict[str, Any], bytes], ...] = (
-        ({"output": Path("-")}, b"I lost.\n"),
-        ({"output": file, "alignments": Path("-")}, b"0-0 1-1\n"),
-        ({"output": file, "scores": Path("-")}, b"-0.500000\n"),
+        ({}, b"I lost.\n"),
+        ({"input": dash, "output": dash}, b"I lost.\n"),
+        ({"input": dash, "output": tmp_path / "out", "alignments": dash}, b"0-0 1-1\n"),
+        ({"input": dash, "output": tmp_path / "out", "scores": dash}, b"-0.500000\n"),
+        ({"input": file, "target_file": dash, "alignments": dash}, b"0-0 1-1\n"),
     )
     for changes, expected in cases:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"I lost.\n")))
-        run(BulkOptions(MIRROR, tmp_path / "models", input=Path("-"), **changes))
+        run(BulkOptions(MIRROR, tmp_path / "models", **changes))
         assert capfdbinary.readouterr().out == expected
-    file.write_text("I lost.\n")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"J'ai perdu.\n")))
-    run(BulkOptions(MIRROR, tmp_path / "models", input=file, target_file=Path("-"), alignments=Path("-")))
-    assert capfdbinary.readouterr().out.count(b"-") == 2
-    assert not (tmp_path / "-").exists()
+    assert not dash.exists()
 
 
 def test_texts_take_the_place_of_lines(
@@ -234,11 +212,15 @@ def test_two_legs_write_the_lines_the_scores_and_the_alignments_of_both(
     assert files["scores"].read_text().splitlines()[1] == "0.000000"
 
 
-def test_given_translations_are_not_scored_through_two_legs(
+def test_given_translations_and_glossaries_do_not_go_through_two_legs(
     translate: Translate, two_legs: dict[str, Any], tmp_path: Path
 ) -> None:
     with pytest.raises(InvalidOption, match="de → it itself"):
         translate("I lost.\n", "I lost.\n", **two_legs, scores=tmp_path / "scores")
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("Haus\tcasa\n", encoding="utf-8")
+    with pytest.raises(InvalidGlossary, match="Translate in two calls"):
+        translate("Hallo.\n", **two_legs, glossary=terms)
 
 
 def test_a_glossary_of_a_file_reaches_the_search(translate: Translate, tmp_path: Path, worker: MirrorWorker) -> None:
@@ -253,10 +235,3 @@ def test_a_glossary_of_a_file_reaches_the_search(translate: Translate, tmp_path:
     terms.write_text("calm\n", encoding="utf-8")
     with pytest.raises(InvalidGlossary, match=r"terms\.tsv"):
         translate("He's calm.\n", glossary=terms)
-
-
-def test_a_glossary_through_two_legs_is_refused(translate: Translate, two_legs: dict[str, Any], tmp_path: Path) -> None:
-    terms = tmp_path / "terms.tsv"
-    terms.write_text("Haus\tcasa\n", encoding="utf-8")
-    with pytest.raises(InvalidGlossary, match="Translate in two calls"):
-        translate("Hallo.\n", **two_legs, glossary=terms)

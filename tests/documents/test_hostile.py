@@ -1,6 +1,7 @@
 """Hostile and broken files: each gets one clear error, quickly, and nothing of it is executed, fetched or unpacked."""
 
 import io
+import re
 import struct
 import time
 import zipfile
@@ -19,242 +20,171 @@ from service.documents.errors import (
     UnsupportedDocument,
 )
 from service.documents.format import MIB, Limits
-from tests.support.documents import ODT_TEXT, packed, through
+from tests.support.documents import ODT_TEXT, packed, saved, through
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 SMALL = Limits(file_bytes=MIB, unpacked_bytes=8 * MIB, characters=10_000, segments=500, entries=200)
-Changes = dict[str, bytes | None]
+Files = dict[str, bytes | None]
 
 
-def docx(changes: Changes | None = None, edit: Callable[[dict[str, bytes]], None] = lambda _files: None) -> bytes:
-    """Return a Word document with some of its files replaced, or removed."""
-    out = io.BytesIO()
+def docx_files() -> Files:
+    """Return the files of a Word document."""
     document = Document()
     document.add_paragraph("Some words.")
-    document.save(out)
-    with zipfile.ZipFile(out) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    for name, content in (changes or {}).items():
-        files.pop(name, None)
-        if content is not None:
-            files[name] = content
-    edit(files)
-    return packed(files)
+    with zipfile.ZipFile(io.BytesIO(saved(document))) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
-def body(text: str, prolog: str = "") -> Changes:
+DOCX = docx_files()
+
+
+def body(text: str, prolog: str = "") -> Files:
     return {"word/document.xml": f"{prolog}<w:document {W}><w:body>{text}</w:body></w:document>".encode()}
 
 
-def replaced(name: str, old: bytes, new: bytes) -> Callable[[dict[str, bytes]], None]:
-    def edit(files: dict[str, bytes]) -> None:
-        assert old in files[name]
-        files[name] = files[name].replace(old, new)
-
-    return edit
-
-
-def relation(kind: str, target: str) -> bytes:
+def relation(kind: str, target: str, of: str = "document") -> Files:
     schema = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    return (
+    text = (
         '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
         f'<Relationship Id="r1" Type="{schema}/{kind}" Target="{target}" TargetMode="External"/></Relationships>'
-    ).encode()
+    )
+    return {f"word/_rels/{of}.xml.rels": text.encode()}
 
 
 def encrypted(data: bytes) -> bytes:
     """Return a zip file whose entries claim to be encrypted."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        places = [info.header_offset for info in archive.infolist()]
     raw = bytearray(data)
-    for place in places:
-        raw[place + 6] |= 1
-    at = raw.find(b"PK\x01\x02")
-    while at >= 0:
-        raw[at + 8] |= 1
-        at = raw.find(b"PK\x01\x02", at + 4)
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        for found in re.finditer(header, data):
+            raw[found.start() + flags] |= 1
     return bytes(raw)
 
 
 def lying_sizes(data: bytes) -> bytes:
     """Return a zip file whose directory says that every file is one byte long."""
     raw = bytearray(data)
-    at = raw.find(b"PK\x01\x02")
-    while at >= 0:
-        raw[at + 24 : at + 28] = struct.pack("<I", 1)
-        at = raw.find(b"PK\x01\x02", at + 4)
+    for found in re.finditer(b"PK\x01\x02", data):
+        raw[found.start() + 24 : found.start() + 28] = struct.pack("<I", 1)
     return bytes(raw)
 
 
+def with_entry(entry: zipfile.ZipInfo | str, content: str) -> bytes:
+    """Return a Word document with one more entry in its archive."""
+    out = io.BytesIO(packed(DOCX))
+    with zipfile.ZipFile(out, "a") as archive:
+        archive.writestr(entry, content)
+    return out.getvalue()
+
+
 def link() -> bytes:
-    out = io.BytesIO(docx())
-    with zipfile.ZipFile(out, "a") as archive:
-        info = zipfile.ZipInfo("word/media/x.png")
-        info.create_system = 3
-        info.external_attr = 0o120777 << 16
-        archive.writestr(info, "/etc/passwd")
-    return out.getvalue()
-
-
-def twice() -> bytes:
-    out = io.BytesIO(docx())
-    with zipfile.ZipFile(out, "a") as archive:
-        archive.writestr("WORD/document.xml", b"<other/>")
-    return out.getvalue()
+    info = zipfile.ZipInfo("word/media/x.png")
+    info.create_system = 3
+    info.external_attr = 0o120777 << 16
+    return with_entry(info, "/etc/passwd")
 
 
 LAUGHS = '<!DOCTYPE w [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 OUTSIDE = '<!DOCTYPE w [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
-ODT = {"mimetype": b"application/vnd.oasis.opendocument.text"}
-EPUB = {
+ODT: Files = {"mimetype": b"application/vnd.oasis.opendocument.text"}
+EPUB: Files = {
     "mimetype": b"application/epub+zip",
     "META-INF/container.xml": b'<container xmlns="c"><rootfile full-path="a.opf"/></container>',
     "a.opf": b'<package xmlns="p"><item href="a.xhtml" media-type="application/xhtml+xml"/></package>',
     "a.xhtml": b"<html><p>Words.</p></html>",
 }
-
-
-def odt(content: bytes, files: dict[str, bytes] | None = None) -> bytes:
-    return packed({**ODT, "content.xml": content, **(files or {})})
-
-
-def book(files: dict[str, bytes]) -> bytes:
-    return packed({**EPUB, **files})
-
-
 DRM = b'<encryption xmlns="e"><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/></encryption>'
 DEEP = "<w:p>" + "<w:smartTag>" * 5000 + "<w:r><w:t>x</w:t></w:r>" + "</w:smartTag>" * 5000 + "</w:p>"
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(2000)
-CUE = "00:00:01,000 --> 00:00:02,000"
-MACROS = replaced(
-    "[Content_Types].xml", b"wordprocessingml.document.main+xml", b"wordprocessingml.macroEnabled.main+xml"
-)
+TYPES = "[Content_Types].xml"
+MACROS: Files = {TYPES: DOCX[TYPES].replace(b"document.main+xml", b"document.macroEnabled.main+xml")}
+LAUGHING_UTF_16 = ("\ufeff" + LAUGHS + "<x/>").encode("utf-16-le")
+LAUGHING_PAGE = b'<!DOCTYPE html [<!ENTITY x "y">]><html><p>&x;</p></html>'
+SECTION = ODT_TEXT % '<text:section-source xlink:href="http://evil.example/"/>'
+ENCRYPTED_ODT: Files = {"content.xml": b"x", "META-INF/manifest.xml": b"<m:encryption-data/>"}
+MANY: Files = {f"word/media/{number}": b"" for number in range(300)}
+BOMBS: Files = {f"word/media/{number}.bin": bytes(3 * MIB) for number in range(5)}
 
-HOSTILE: dict[str, tuple[str, Callable[[], bytes], type[Exception], str]] = {
-    "zip bomb": ("a.docx", lambda: docx({"word/media/a.bin": bytes(7 * MIB)}), UnsafeDocument, "bomb"),
-    "many zip bombs": (
-        "a.docx",
-        lambda: docx({f"word/media/{number}.bin": bytes(3 * MIB) for number in range(5)}),
-        DocumentTooLarge,
-        "unpacked",
-    ),
+# The content of a file, or what is changed in the files of an archive of its kind; None: such a file is not there.
+HOSTILE: dict[str, tuple[str, bytes | Files | Callable[[], bytes], type[Exception], str]] = {
+    "zip bomb": ("a.docx", {"word/media/a.bin": bytes(7 * MIB)}, UnsafeDocument, "bomb"),
+    "many zip bombs": ("a.docx", BOMBS, DocumentTooLarge, "unpacked"),
     "zip bomb that lies about its size": (
         "a.docx",
-        lambda: lying_sizes(docx({"word/media/a.bin": bytes(6 * MIB)})),
+        lambda: lying_sizes(packed({**DOCX, "word/media/a.bin": bytes(6 * MIB)})),
         DocumentError,
         "damaged|bomb",
     ),
-    "too many files": (
-        "a.docx",
-        lambda: docx({f"word/media/{number}": b"" for number in range(300)}),
-        UnsafeDocument,
-        "files packed",
-    ),
-    "path that climbs": ("a.docx", lambda: docx({"../../etc/cron.d/x": b"x"}), UnsafeDocument, "leads out"),
-    "absolute path": ("a.docx", lambda: docx({"/etc/x": b"x"}), UnsafeDocument, "leads out"),
-    "path of Windows": ("a.docx", lambda: docx({"..\\..\\x": b"x"}), UnsafeDocument, "leads out"),
-    "drive of Windows": ("a.odt", lambda: packed({**ODT, "C:/x": b"x"}), UnsafeDocument, "leads out"),
+    "too many files": ("a.docx", MANY, UnsafeDocument, "files packed"),
+    "path that climbs": ("a.docx", {"../../etc/cron.d/x": b"x"}, UnsafeDocument, "leads out"),
+    "absolute path": ("a.docx", {"/etc/x": b"x"}, UnsafeDocument, "leads out"),
+    "path of Windows": ("a.docx", {"..\\..\\x": b"x"}, UnsafeDocument, "leads out"),
+    "drive of Windows": ("a.odt", {"C:/x": b"x"}, UnsafeDocument, "leads out"),
     "link": ("a.docx", link, UnsafeDocument, "link"),
-    "two files of one name": ("a.docx", twice, UnsafeDocument, "one name"),
-    "password in the zip": ("a.docx", lambda: encrypted(docx()), UnsafeDocument, "encrypted"),
-    "old binary format": ("a.docx", lambda: OLE, UnsafeDocument, "old binary"),
-    "macros by type": ("a.docx", lambda: docx(edit=MACROS), UnsafeDocument, "macros"),
-    "macros by file": ("a.docx", lambda: docx({"word/vbaProject.bin": b"x"}), UnsafeDocument, "macros"),
-    "macros by name": ("a.docm", docx, UnsupportedDocument, "macros"),
-    "controls": ("a.docx", lambda: docx({"word/activeX/activeX1.xml": b"<x/>"}), UnsafeDocument, "controls"),
-    "signed": ("a.docx", lambda: docx({"_xmlsignatures/sig1.xml": b"<x/>"}), UnsafeDocument, "signed"),
+    "two files of one name": ("a.docx", lambda: with_entry("WORD/document.xml", "<x/>"), UnsafeDocument, "one name"),
+    "password in the zip": ("a.docx", lambda: encrypted(packed(DOCX)), UnsafeDocument, "encrypted"),
+    "old binary format": ("a.docx", OLE, UnsafeDocument, "old binary"),
+    "macros by type": ("a.docx", MACROS, UnsafeDocument, "macros"),
+    "macros by file": ("a.docx", {"word/vbaProject.bin": b"x"}, UnsafeDocument, "macros"),
+    "macros by name": ("a.docm", b"PK", UnsupportedDocument, "macros"),
+    "controls": ("a.docx", {"word/activeX/activeX1.xml": b"<x/>"}, UnsafeDocument, "controls"),
+    "signed": ("a.docx", {"_xmlsignatures/sig1.xml": b"<x/>"}, UnsafeDocument, "signed"),
     "template from elsewhere": (
         "a.docx",
-        lambda: docx({"word/_rels/settings.xml.rels": relation("attachedTemplate", "http://evil.example/t.dotm")}),
+        relation("attachedTemplate", "http://evil.example/t.dotm", "settings"),
         UnsafeDocument,
         "template",
     ),
-    "object from elsewhere": (
-        "a.docx",
-        lambda: docx({"word/_rels/document.xml.rels": relation("oleObject", "file://server/x")}),
-        UnsafeDocument,
-        "elsewhere",
-    ),
-    "entities": (
-        "a.docx",
-        lambda: docx(body("<w:p><w:r><w:t>&b;</w:t></w:r></w:p>", LAUGHS)),
-        UnsafeDocument,
-        "entities",
-    ),
-    "external entity": ("a.docx", lambda: docx(body("<w:p/>", OUTSIDE)), UnsafeDocument, "entities"),
-    "entities in UTF-16": (
-        "a.docx",
-        lambda: docx({"word/document.xml": ("\ufeff" + LAUGHS + "<x/>").encode("utf-16-le")}),
-        UnsafeDocument,
-        "entities",
-    ),
-    "elements in elements": ("a.docx", lambda: docx(body(DEEP)), DocumentError, "deep|well-formed"),
-    "XML that breaks off": ("a.docx", lambda: docx({"word/document.xml": b"<w:document"}), BrokenDocument, "XML"),
-    "no content types": ("a.docx", lambda: docx({"[Content_Types].xml": None}), BrokenDocument, "content types"),
-    "no zip": ("a.docx", lambda: b"PK\x03\x04 and nothing", BrokenDocument, "damaged"),
-    "half a zip": ("a.docx", lambda: docx()[:-200], BrokenDocument, "damaged"),
-    "a docx that is called pptx": ("a.pptx", docx, BrokenDocument, "kind"),
-    "a docx that is called odt": ("a.odt", docx, BrokenDocument, "OpenDocument"),
-    "macros in odt": ("a.odt", lambda: odt(b"<x/>", {"Basic/x.xml": b"<x/>"}), UnsafeDocument, "macros"),
-    "scripts in odt": (
-        "a.odt",
-        lambda: packed({**ODT, "content.xml": (ODT_TEXT % "<office:script/>").encode()}),
-        UnsafeDocument,
-        "scripts",
-    ),
-    "section from elsewhere in odt": (
-        "a.odt",
-        lambda: packed(
-            {**ODT, "content.xml": (ODT_TEXT % '<text:section-source xlink:href="http://evil.example/"/>').encode()}
-        ),
-        UnsafeDocument,
-        "elsewhere",
-    ),
-    "encrypted odt": (
-        "a.odt",
-        lambda: packed({**ODT, "content.xml": b"x", "META-INF/manifest.xml": b"<m:encryption-data/>"}),
-        UnsafeDocument,
-        "encrypted",
-    ),
-    "entities in odt": ("a.odt", lambda: odt((LAUGHS + "<x/>").encode()), UnsafeDocument, "entities"),
-    "protected book": ("a.epub", lambda: book({"META-INF/encryption.xml": DRM}), UnsafeDocument, "protected"),
-    "book without pages": ("a.epub", lambda: book({"META-INF/container.xml": b"<c/>"}), BrokenDocument, "its pages"),
-    "entities in a book": (
-        "a.epub",
-        lambda: packed({**EPUB, "a.xhtml": b'<!DOCTYPE html [<!ENTITY x "y">]><html><p>&x;</p></html>'}),
-        UnsafeDocument,
-        "entities",
-    ),
-    "entities in xliff": ("a.xlf", lambda: (LAUGHS + "<xliff/>").encode(), UnsafeDocument, "document type"),
+    "object from elsewhere": ("a.docx", relation("oleObject", "file://server/x"), UnsafeDocument, "elsewhere"),
+    "entities": ("a.docx", body("<w:p><w:r><w:t>&b;</w:t></w:r></w:p>", LAUGHS), UnsafeDocument, "entities"),
+    "external entity": ("a.docx", body("<w:p/>", OUTSIDE), UnsafeDocument, "entities"),
+    "entities in UTF-16": ("a.docx", {"word/document.xml": LAUGHING_UTF_16}, UnsafeDocument, "entities"),
+    "elements in elements": ("a.docx", body(DEEP), DocumentError, "deep|well-formed"),
+    "XML that breaks off": ("a.docx", {"word/document.xml": b"<w:document"}, BrokenDocument, "XML"),
+    "no content types": ("a.docx", {TYPES: None}, BrokenDocument, "content types"),
+    "no zip": ("a.docx", b"PK\x03\x04 and nothing", BrokenDocument, "damaged"),
+    "half a zip": ("a.docx", lambda: packed(DOCX)[:-200], BrokenDocument, "damaged"),
+    "a docx that is called pptx": ("a.pptx", {}, BrokenDocument, "kind"),
+    "a docx that is called odt": ("a.odt", lambda: packed(DOCX), BrokenDocument, "OpenDocument"),
+    "macros in odt": ("a.odt", {"content.xml": b"<x/>", "Basic/x.xml": b"<x/>"}, UnsafeDocument, "macros"),
+    "scripts in odt": ("a.odt", {"content.xml": (ODT_TEXT % "<office:script/>").encode()}, UnsafeDocument, "scripts"),
+    "section from elsewhere in odt": ("a.odt", {"content.xml": SECTION.encode()}, UnsafeDocument, "elsewhere"),
+    "encrypted odt": ("a.odt", ENCRYPTED_ODT, UnsafeDocument, "encrypted"),
+    "entities in odt": ("a.odt", {"content.xml": (LAUGHS + "<x/>").encode()}, UnsafeDocument, "entities"),
+    "protected book": ("a.epub", {"META-INF/encryption.xml": DRM}, UnsafeDocument, "protected"),
+    "book without pages": ("a.epub", {"META-INF/container.xml": b"<c/>"}, BrokenDocument, "its pages"),
+    "entities in a book": ("a.epub", {"a.xhtml": LAUGHING_PAGE}, UnsafeDocument, "entities"),
+    "entities in xliff": ("a.xlf", (LAUGHS + "<xliff/>").encode(), UnsafeDocument, "document type"),
     "external document type in xliff": (
         "a.xlf",
-        lambda: b'<!DOCTYPE xliff SYSTEM "http://evil.example/x.dtd"><xliff/>',
+        b'<!DOCTYPE xliff SYSTEM "http://evil.example/x.dtd"><xliff/>',
         UnsafeDocument,
         "document type",
     ),
-    "no xliff": ("a.xlf", lambda: b"<html/>", BrokenDocument, "not XLIFF"),
-    "broken catalogue": ("a.po", lambda: b'msgid "a"\nmsgstr "b" c\n', BrokenDocument, "syntax error"),
-    "path in place of a catalogue": ("a.po", lambda: b"/etc/passwd", BrokenDocument, "no msgid"),
-    "binary text": ("a.txt", lambda: bytes(range(256)), DocumentEncoding, "UTF-8"),
-    "executable that is called txt": ("a.txt", lambda: b"MZ\0\0", BrokenDocument, "zero bytes"),
-    "wrong encoding": ("a.srt", lambda: f"1\n{CUE}\ncafé".encode("latin-1"), DocumentEncoding, "UTF-8"),
-    "codec that is none": ("a.html", lambda: b'<meta charset="zlib_codec"><p>x', DocumentEncoding, "not accepted"),
-    "broken table": ("a.csv", lambda: b'a,"b\n', BrokenDocument, "quote"),
-    "executable": ("a.exe", lambda: b"MZ", UnsupportedDocument, "not supported"),
-    "no extension": ("passwd", lambda: b"root", UnsupportedDocument, "not supported"),
-    "too many segments": ("a.txt", lambda: b"word\n" * 600, DocumentTooLarge, "paragraphs"),
-    "too much text": ("a.txt", lambda: b"word " * 3000, DocumentTooLarge, "characters"),
+    "no xliff": ("a.xlf", b"<html/>", BrokenDocument, "not XLIFF"),
+    "broken catalogue": ("a.po", b'msgid "a"\nmsgstr "b" c\n', BrokenDocument, "syntax error"),
+    "path in place of a catalogue": ("a.po", b"/etc/passwd", BrokenDocument, "no msgid"),
+    "entities in a page": ("a.html", LAUGHING_PAGE, UnsafeDocument, "entities"),
+    "codec that is none": ("a.html", b'<meta charset="zlib_codec"><p>x', DocumentEncoding, "not accepted"),
+    "page without a tag": ("a.html", b"no page", BrokenDocument, "no tag"),
+    "binary text": ("a.txt", bytes(range(256)), DocumentEncoding, "UTF-8"),
+    "executable that is called txt": ("a.txt", b"MZ\0\0", BrokenDocument, "zero bytes"),
+    "half a character of UTF-16": ("a.txt", b"\xff\xfea", DocumentEncoding, "UTF-16"),
+    "wrong encoding": ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\ncafé".encode("latin-1"), DocumentEncoding, "UTF-8"),
+    "too many segments": ("a.txt", b"word\n" * 600, DocumentTooLarge, "paragraphs"),
+    "too much text": ("a.txt", b"word " * 3000, DocumentTooLarge, "characters"),
 }
 
 
-def test_there_are_at_least_thirty_of_them() -> None:
-    assert len(HOSTILE) >= 30
+def content_of(name: str, given: bytes | Files | Callable[[], bytes]) -> bytes:
+    if not isinstance(given, dict):
+        return given if isinstance(given, bytes) else given()
+    return packed({**{"odt": ODT, "epub": EPUB}.get(name.rpartition(".")[2], DOCX), **given})
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_file_is_refused_with_one_clear_sentence(kind: str) -> None:
-    name, make, error, words = HOSTILE[kind]
-    data = make()
+    name, given, error, words = HOSTILE[kind]
+    data = content_of(name, given)
     began = time.monotonic()
     with pytest.raises(error, match=words) as raised:
         through(name, data, limits=SMALL)
@@ -291,5 +221,4 @@ def test_text_that_is_made_to_be_slow_is_not(name: str, data: bytes) -> None:
 
 
 def test_a_link_to_a_page_elsewhere_is_no_attack() -> None:
-    data = docx({"word/_rels/document.xml.rels": relation("hyperlink", "https://example.org")})
-    assert through("a.docx", data)
+    assert through("a.docx", content_of("a.docx", relation("hyperlink", "https://example.org")))

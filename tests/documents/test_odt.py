@@ -11,87 +11,50 @@ from odf.style import Footer, Header, MasterPage, PageLayout, Style, TextPropert
 from odf.table import Table, TableCell, TableColumn, TableRow
 from odf.text import A, H, LineBreak, Note, NoteBody, NoteCitation, P, S, Span, Tab
 
-from tests.support.documents import rebuilt, segments, through
+from tests.support.documents import saved, segments, through
 
 
-def saved(document: Any) -> bytes:
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
+def made(element: Any, *content: Any) -> Any:
+    """Return an element with texts and other elements in it."""
+    for each in content:
+        if isinstance(each, str):
+            element.addText(each)
+        else:
+            element.addElement(each)
+    return element
+
+
+def paragraph() -> Any:
+    return made(
+        P(text="We have "),
+        *(Span(stylename="T1", text="nev"), Span(stylename="T2", text="er")),  # as LibreOffice writes edited words
+        *(" lost a ", A(href="https://example.org", text="customer")),
+        made(Note(id="n1", noteclass="footnote"), NoteCitation(text="1"), made(NoteBody(), P(text="A footnote."))),
+        *(".", Tab(), made(Span(stylename="T3", text="one"), LineBreak(), "two")),
+    )
 
 
 def letter() -> bytes:
     document = OpenDocumentText()
-    add_styles(document)
-    text = document.text
-    text.addElement(H(outlinelevel=1, text="Our plan"))
-    text.addElement(paragraph())
-    spaced = P(text="A")
-    spaced.addElement(S(c=3))
-    spaced.addText("gap")
-    text.addElement(spaced)
-    text.addElement(P(text="print(x)", stylename="Preformatted_20_Text"))
-    text.addElement(table())
-    box = TextBox()
-    box.addElement(P(text="In a box"))
-    frame = Frame(width="2cm", height="2cm", anchortype="paragraph")
-    frame.addElement(box)
-    holder = P(text="Before ")
-    holder.addElement(frame)
-    text.addElement(holder)
-    add_header_and_footer(document)
-    return saved(document)
-
-
-def add_styles(document: Any) -> None:
     bold, italic = {"fontweight": "bold"}, {"fontstyle": "italic"}
     for name, values in (("T1", bold), ("T2", bold), ("T3", italic)):
-        style = Style(name=name, family="text")
-        style.addElement(TextProperties(**values))
-        document.automaticstyles.addElement(style)
+        document.automaticstyles.addElement(made(Style(name=name, family="text"), TextProperties(**values)))
     document.styles.addElement(Style(name="Preformatted_20_Text", family="paragraph"))
-
-
-def paragraph() -> Any:
-    paragraph = P(text="We have ")
-    paragraph.addElement(Span(stylename="T1", text="nev"))
-    paragraph.addElement(Span(stylename="T2", text="er"))  # as LibreOffice writes words that were edited
-    paragraph.addText(" lost a ")
-    paragraph.addElement(A(href="https://example.org", text="customer"))
-    note = Note(id="n1", noteclass="footnote")
-    note.addElement(NoteCitation(text="1"))
-    body = NoteBody()
-    body.addElement(P(text="A footnote."))
-    note.addElement(body)
-    paragraph.addElement(note)
-    paragraph.addText(".")
-    paragraph.addElement(Tab())
-    italic = Span(stylename="T3", text="one")
-    italic.addElement(LineBreak())
-    italic.addText("two")
-    paragraph.addElement(italic)
-    return paragraph
-
-
-def table() -> Any:
-    table = Table()
-    table.addElement(TableColumn())
-    row = TableRow()
-    cell = TableCell()
-    cell.addElement(P(text="In a cell"))
-    row.addElement(cell)
-    table.addElement(row)
-    return table
-
-
-def add_header_and_footer(document: Any) -> None:
+    box = made(TextBox(), P(text="In a box"))
+    made(
+        document.text,
+        H(outlinelevel=1, text="Our plan"),
+        paragraph(),
+        made(P(text="A"), S(c=3), "gap"),
+        P(text="print(x)", stylename="Preformatted_20_Text"),
+        made(Table(), TableColumn(), made(TableRow(), made(TableCell(), P(text="In a cell")))),
+        made(P(text="Before "), made(Frame(width="2cm", height="2cm", anchortype="paragraph"), box)),
+    )
     layout = PageLayout(name="L1")
     document.automaticstyles.addElement(layout)
-    master = MasterPage(name="Standard", pagelayoutname=layout)
-    for kind, words in ((Header(), "Our company"), (Footer(), "Confidential")):
-        kind.addElement(P(text=words))
-        master.addElement(kind)
-    document.masterstyles.addElement(master)
+    margins = [made(Header(), P(text="Our company")), made(Footer(), P(text="Confidential"))]
+    document.masterstyles.addElement(made(MasterPage(name="Standard", pagelayoutname=layout), *margins))
+    return saved(document)
 
 
 def texts(data: bytes) -> list[str]:
@@ -99,14 +62,9 @@ def texts(data: bytes) -> list[str]:
     return [teletype.extractText(element) for kind in (H, P) for element in document.getElementsByType(kind)]
 
 
-def test_a_text_without_translation_reads_the_same() -> None:
-    data = letter()
-    assert through("a.odt", data, lambda fragment: fragment) == data
-    assert texts(through("a.odt", data, rebuilt)) == texts(data)
-
-
 def test_paragraphs_notes_frames_and_headers_are_translated() -> None:
     data = letter()
+    assert through("a.odt", data, lambda fragment: fragment) == data
     assert segments("a.odt", data) == [
         "Our plan",
         "We have <b 0>never</b> lost a <b 1>customer</b><wbr 2>.",

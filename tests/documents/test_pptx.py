@@ -8,13 +8,7 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from tests.support.documents import rebuilt, segments, through
-
-
-def saved(presentation: Any) -> bytes:
-    out = io.BytesIO()
-    presentation.save(out)
-    return out.getvalue()
+from tests.support.documents import saved, segments, through
 
 
 def talk() -> bytes:
@@ -23,14 +17,11 @@ def talk() -> bytes:
     slide.shapes.title.text = "Our plan"
     frame = slide.placeholders[1].text_frame
     paragraph = frame.paragraphs[0]
-    paragraph.add_run().text = "We have "
-    run = paragraph.add_run()
-    run.text = "never"
-    run.font.bold = True
-    paragraph.add_run().text = " lost a "
-    link = paragraph.add_run()
-    link.text = "customer"
-    link.hyperlink.address = "https://example.org"
+    runs = [paragraph.add_run() for _ in range(4)]
+    for run, text in zip(runs, ("We have ", "never", " lost a ", "customer"), strict=True):
+        run.text = text
+    runs[1].font.bold = True
+    runs[3].hyperlink.address = "https://example.org"
     paragraph.add_line_break()
     paragraph.add_run().text = "Thank you."
     table = slide.shapes.add_table(1, 2, Inches(1), Inches(3), Inches(4), Inches(1)).table
@@ -62,14 +53,9 @@ def looks(data: bytes) -> list[Any]:
     return found
 
 
-def test_a_presentation_without_translation_looks_the_same() -> None:
-    data = talk()
-    assert through("a.pptx", data, lambda fragment: fragment) == data
-    assert looks(through("a.pptx", data, rebuilt)) == looks(data)
-
-
 def test_slides_tables_charts_and_notes_are_translated() -> None:
     data = talk()
+    assert through("a.pptx", data, lambda fragment: fragment) == data
     assert segments("a.pptx", data) == [
         *("Our plan", "We have <b 0>never</b> lost a <b 1>customer</b>", "Thank you.", "Cell one", "Cell two"),
         *("Sales by region", "Speak slowly."),

@@ -1,8 +1,5 @@
 """Plain text and pages: what is translated, and what stays byte for byte."""
 
-import pytest
-
-from service.documents.errors import BrokenDocument, DocumentEncoding, UnsafeDocument
 from tests.support.documents import segments, through
 
 TEXT = "Title\r\n\r\n  First line.\r\n1234\r\nSecond, with <b> & entity.\r\n\r\nlast"
@@ -44,15 +41,6 @@ def test_utf_16_stays_utf_16() -> None:
     assert through("a.txt", "\ufeffé à\n".encode("utf-16-le")).decode("utf-16") == "É À\n"
 
 
-@pytest.mark.parametrize(
-    ("data", "error"),
-    [(b"caf\xe9 au lait", DocumentEncoding), (b"a\0b", BrokenDocument), (b"\xff\xfea", DocumentEncoding)],
-)
-def test_bytes_that_are_no_text_get_one_clear_error(data: bytes, error: type[Exception]) -> None:
-    with pytest.raises(error, match=r"UTF-|not text"):
-        through("a.txt", data)
-
-
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><title>A page</title><style>p { color: red }</style></head>
 <body><p class="x">I have <b>lost</b> my <a href="/keys">keys</a>.</p><!-- a note -->
@@ -73,12 +61,3 @@ def test_a_page_stays_in_the_encoding_that_it_names() -> None:
     page = '<html><meta charset="iso-8859-1"><p>café</p></html>'.encode("latin-1")
     assert "CAFÉ" in through("a.html", page).decode("latin-1")
     assert b"&#8594;" in through("a.html", page, lambda fragment: f"{fragment} →")
-
-
-def test_pages_that_are_refused() -> None:
-    with pytest.raises(UnsafeDocument, match="entities"):
-        through("a.html", b'<!DOCTYPE html [<!ENTITY x "y">]><p>&x;</p>')
-    with pytest.raises(DocumentEncoding, match="not accepted"):
-        through("a.html", b'<meta charset="rot13"><p>a</p>')
-    with pytest.raises(BrokenDocument, match="no tag"):
-        through("a.html", b"no page")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from service.engine.errors import InvalidOption
+from service.engine.types import AttentionMap
 from service.figures.exports import as_bertviz, as_csv, as_npz, as_pharaoh
 from service.figures.figure import one
 from service.figures.html import as_html
@@ -22,14 +23,25 @@ from tests.figures.maps import make_map
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a,b", 'say "x"', "line\nbreak", "=1+1", "\u2028", "&lt;")
 
 
+def rows_of(found: AttentionMap) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(as_csv([("m", found)]).decode("utf-8"), newline="")))
+
+
 def test_csv_has_every_weight_with_its_tokens() -> None:
     found = make_map(HOSTILE, HOSTILE, (2, 2))
-    rows = list(csv.DictReader(io.StringIO(as_csv([("m", found)]).decode("utf-8"), newline="")))
+    rows = rows_of(found)
     assert len(rows) == found.weights.size
-    assert {row["row_token"] for row in rows} == {*HOSTILE, "</s>"} - {"=1+1"} | {"'=1+1"}  # no formula
     row = rows[-1]
     assert (row["layer"], row["head"], row["rank"]) == ("1", "1", str(found.token_ranks[-1]))
     assert float(row["weight"]) == pytest.approx(float(found.weights[1, 1, -1, -1]), abs=1e-6)
+
+
+def test_a_cell_is_no_formula_but_otherwise_what_it_was() -> None:
+    formulas, others = ("=1+1", "+33", "-5", "@SUM(A1)"), (*HOSTILE[:5], "-", "+", "a=b")
+    words = (*formulas, *others)
+    rows = rows_of(make_map(words, words))
+    expected = {*(f"'{formula}" for formula in formulas), *others, "</s>"}
+    assert {row["column_token"] for row in rows} == {row["row_token"] for row in rows} == expected
 
 
 def test_files_say_which_step_rows_belong_to_and_leave_open_what_is_not_known() -> None:
@@ -37,7 +49,7 @@ def test_files_say_which_step_rows_belong_to_and_leave_open_what_is_not_known() 
     weights = found.weights.copy()
     weights[-1] = np.nan
     found = replace(found, weights=weights)
-    rows = list(csv.DictReader(io.StringIO(as_csv([("m", found)]).decode("utf-8"), newline="")))
+    rows = rows_of(found)
     assert {row["step"] for row in rows} == {"consume"}
     last = str(len(found.target_tokens) - 1)
     assert {row["row"] for row in rows if row["weight"] == ""} == {last}
@@ -67,11 +79,8 @@ def test_bertviz_gets_layers_heads_and_tokens() -> None:
     found = make_map(shape=(2, 4))
     content = json.loads(as_bertviz(found))
     assert np.asarray(content["cross_attention"]).shape == found.weights.shape
+    assert (len(content["decoder_tokens"]), len(content["encoder_tokens"])) == found.weights.shape[2:]
     assert content["encoder_tokens"][-1] == content["decoder_tokens"][-1] == "</s>"
-    assert np.asarray(content["cross_attention"]).shape[2:] == (
-        len(content["decoder_tokens"]),
-        len(content["encoder_tokens"]),
-    )
     with pytest.raises(InvalidOption):
         as_bertviz(make_map())
 
@@ -89,30 +98,10 @@ class Elements(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
 
-def test_the_html_file_allows_its_own_scripts_and_no_others() -> None:
+def test_the_html_file_holds_texts_as_text_loads_nothing_and_allows_only_its_own_scripts() -> None:
     figure = one(make_map(HOSTILE, HOSTILE))
-    html = as_html(figure, specification(figure), b"window.x=1;\r\nwindow.y='</script>';", "dark").decode("utf-8")
-    digests = {
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for text in re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
-    }
-    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)
-    assert policy is not None
-    allowed = next(part for part in policy[1].split("; ") if part.startswith("script-src "))
-    assert set(allowed.split()[1:]) == {f"'sha256-{digest}'" for digest in digests}
-    assert len(digests) == 2
-
-
-def test_a_cell_is_no_formula_but_otherwise_what_it_was() -> None:
-    words = ("=1+1", "+33", "-5", "@SUM(A1)", "-", "+", "a=b")
-    rows = list(csv.DictReader(io.StringIO(as_csv([("m", make_map(words, words))]).decode("utf-8"), newline="")))
-    assert {row["column_token"] for row in rows} == {"'=1+1", "'+33", "'-5", "'@SUM(A1)", "-", "+", "a=b", "</s>"}
-
-
-def test_the_html_file_holds_texts_as_text_and_loads_nothing() -> None:
-    found = make_map(HOSTILE, HOSTILE)
-    figure = one(found)
-    html = as_html(figure, specification(figure), b"window.x='</script><!--';", "dark").decode("utf-8")
+    library = b"window.x='<!--';\r\nwindow.y='</script>';"
+    html = as_html(figure, specification(figure), library, "dark").decode("utf-8")
     parser = Elements()
     parser.feed(html)
     scripts = [attributes for tag, attributes in parser.tags if tag == "script"]
@@ -122,3 +111,9 @@ def test_the_html_file_holds_texts_as_text_and_loads_nothing() -> None:
     assert data is not None
     assert json.loads(data.group(1)) == specification(figure)
     assert "alert(1)</script>" not in html
+    own = [hashlib.sha256(text.encode()) for text in re.findall(r"<script>(.*?)</script>", html, re.DOTALL)]
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)
+    assert policy is not None
+    [allowed] = [part for part in policy[1].split("; ") if part.startswith("script-src ")]
+    assert set(allowed.split()[1:]) == {f"'sha256-{base64.b64encode(each.digest()).decode()}'" for each in own}
+    assert len(own) == 2

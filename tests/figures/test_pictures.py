@@ -119,12 +119,10 @@ async def test_labels_are_whole_and_inside_the_picture(renderer: FigureRenderer,
     assert (edges == background).all(), "something is cut at an edge"
 
 
-@pytest.mark.parametrize("text", ["👋", "office 👋"])
-def test_emoji_are_coloured(text: str) -> None:
+def test_emoji_are_coloured() -> None:
     skip_without_font("👋")
-    picture = Image.open(io.BytesIO(open_rasteriser(vl_convert)(svg_of(text), 1.0))).convert("RGB").convert("HSV")
-    saturation = np.asarray(picture)[..., 1]
-    assert saturation.max() > 100
+    png = open_rasteriser(vl_convert)(svg_of("office 👋"), 1.0)
+    assert np.asarray(Image.open(io.BytesIO(png)).convert("RGB").convert("HSV"))[..., 1].max() > 100
 
 
 def test_arabic_is_written_from_right_to_left_and_joined(rasterised: Pixels) -> None:

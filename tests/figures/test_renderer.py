@@ -15,7 +15,7 @@ from service.engine.errors import Overloaded
 from service.figures.figure import one
 from service.figures.labels import labels
 from service.figures.renderer import DrawingFailed, FigureRenderer
-from service.figures.renderer_process import renumber_definitions, without_tooltips
+from service.figures.renderer_process import without_tooltips
 from service.figures.vega_lite import specification
 from tests.figures.maps import make_map
 
@@ -115,13 +115,6 @@ async def test_who_leaves_does_not_disturb_the_next(renderer: FigureRenderer) ->
     assert "y" in texts(await renderer.draw(second, "svg"))
 
 
-async def test_the_line_before_the_process_is_bounded() -> None:
-    renderer = FigureRenderer(most_waiting=0)
-    with pytest.raises(Overloaded):
-        await renderer.draw({}, "svg")
-    renderer.close()
-
-
 def test_a_still_picture_keeps_its_data_and_loses_what_moves() -> None:
     spec = specification(one(make_map(["tooltip", "transform"], ["tooltip"])))
     text = json.dumps(without_tooltips(spec))
@@ -129,13 +122,6 @@ def test_a_still_picture_keeps_its_data_and_loses_what_moves() -> None:
     assert "calculate" not in text
     assert without_tooltips(spec)["layer"][0]["data"] == spec["layer"][0]["data"]
     assert without_tooltips(spec)["params"] == spec["params"]
-
-
-def test_definitions_are_numbered_in_tags_only() -> None:
-    svg = '<g fill="url(#gradient_41)"><text>fill="url(#gradient_41)"</text></g><a clip-path="url(#clip9)"/>'
-    assert renumber_definitions(svg) == (
-        '<g fill="url(#gradient_0)"><text>fill="url(#gradient_41)"</text></g><a clip-path="url(#clip1)"/>'
-    )
 
 
 async def test_translation_has_priority_over_drawing(renderer: FigureRenderer) -> None:

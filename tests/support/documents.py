@@ -4,6 +4,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from service.documents.format import Limits, ReadOptions, check_segments, format_of
 
@@ -16,12 +17,20 @@ ODT_TEXT = (
 KEPT = re.compile(r'(<b \d+ translate="no">.*?</b>|<code\b.*?</code>)', re.DOTALL)
 
 
-def packed(files: Mapping[str, str | bytes]) -> bytes:
-    """Return a zip archive of files."""
+def packed(files: Mapping[str, str | bytes | None]) -> bytes:
+    """Return a zip archive of files, without those that are None."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
-            archive.writestr(name, content)
+            if content is not None:
+                archive.writestr(name, content)
+    return out.getvalue()
+
+
+def saved(document: Any) -> bytes:
+    """Return the file of a document of python-docx, python-pptx or odfpy."""
+    out = io.BytesIO()
+    document.save(out)
     return out.getvalue()
 
 
@@ -48,11 +57,6 @@ def through(
     document = format_of(name).read(data, options)
     check_segments(document.segments, options.limits)
     return document.write([translate(segment) for segment in document.segments])
-
-
-def rebuilt(fragment: str) -> str:
-    """Return a fragment with a harmless change, so that formats write it anew instead of leaving it alone."""
-    return f"{fragment}<b></b>"
 
 
 def segments(name: str, data: bytes, columns: tuple[str, ...] = ()) -> list[str]:

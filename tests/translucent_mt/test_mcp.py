@@ -21,19 +21,10 @@ TEXT, GERMAN = "a man is sleeping .", "ein mann schläft ."
 PAIR = {"source": "en", "target": "de"}
 
 
-def listens(port: int) -> bool:
-    """Return whether something answers on a port of this machine."""
-    with socket.socket() as sock:
-        return sock.connect_ex(("127.0.0.1", port)) == 0
-
-
 async def used(client: Client) -> dict[str, Any]:
     """Return what the tools say about a sentence."""
-    assert {tool.name for tool in (await client.list_tools()).tools} == {
-        "list_languages",
-        "translate",
-        "explain_alignment",
-    }
+    names = {tool.name for tool in (await client.list_tools()).tools}
+    assert names == {"list_languages", "translate", "explain_alignment"}
     calls: dict[str, tuple[str, dict[str, Any]]] = {
         "languages": ("list_languages", {}),
         "translated": ("translate", {"text": TEXT, **PAIR}),
@@ -77,7 +68,7 @@ def over_http(url: str, log: Path) -> Iterator[int]:
         command = [*COMMAND, "--url", url, "--transport", "http", "--port", str(port)]
         program = subprocess.Popen(command, stderr=errors)
         try:
-            wait_until(lambda: listens(port), seconds=60)
+            wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, seconds=60)
             yield port
         finally:
             program.terminate()

@@ -1,4 +1,4 @@
-"""The attention of a result is that of its own tokens, whatever its options were."""
+"""The attention and the quality of a result are those of its own tokens, whatever its options were."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,3 +33,10 @@ def test_after_a_glossary_the_text_is_scored(translator: Translator) -> None:
     [first, *_] = translator(TEXT, glossary={"washing machine": "lave-linge"}).sentences
     assert first.attention.target == first.text
     assert "lave-linge" in first.text
+
+
+def test_the_quality_of_a_text_is_shown(translator: Translator) -> None:
+    result = translator("I lost. He won.")
+    assert result.quality is not None
+    assert 0 < result.quality < 1
+    assert f"quality {result.quality:.0%}" in result._repr_html_()
