@@ -62,14 +62,11 @@ def test_the_profile_says_where_every_node_ran(name: str) -> None:
     assert "MatMul" in elsewhere.measured
 
 
-def test_another_translation_fails_the_check(bundle: Bundle, results: list[SentenceResult]) -> None:
+def test_another_translation_or_log_probability_fails_the_checks(bundle: Bundle, results: list[SentenceResult]) -> None:
     assert parity(results, results, bundle, 4).passed
     assert differences(results, results, bundle) == (1.0, 0.0, 0.0)
     other = [changed(results[0], ids=(5, *results[0].hypotheses[0].ids[1:])), *results[1:]]
     assert not parity(other, results, bundle, 4).passed
-
-
-def test_a_log_probability_too_far_off_fails_the_checks(bundle: Bundle, results: list[SentenceResult]) -> None:
     logprobs = results[1].hypotheses[0].logprobs
     other = [results[0], changed(results[1], logprobs=(logprobs[0] - 0.2, *logprobs[1:])), results[2]]
     assert not parity(other, results, bundle, 4).passed

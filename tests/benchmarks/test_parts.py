@@ -28,26 +28,19 @@ def test_arrivals_have_the_rate_and_the_spread_of_independent_ones() -> None:
 
 def test_percentiles_are_values_that_were_measured() -> None:
     values = [float(number) for number in range(1, 101)]
-    assert percentile(values, 0.5) == 50
-    assert percentile(values, 0.99) == 99
-    assert percentile([3.0], 0.99) == 3
+    assert [percentile(values, share) for share in (0.5, 0.99)] == [50, 99]
     assert percentile([], 0.99) == math.inf
 
 
 def test_one_bad_moment_does_not_decide_whether_a_rate_is_held() -> None:
-    assert verdict([]) is None
-    assert verdict([False]) is None
-    assert verdict([False, True]) is None
+    assert [verdict(held) for held in ([False], [False, True])] == [None, None]
     assert verdict([False, True, True]) is True
     assert verdict([True, True]) is True
     assert verdict([True, False, False]) is False
 
 
 def test_a_climb_ends_after_two_rates_in_a_row_that_were_not_held() -> None:
-    assert should_raise_rate([])
-    assert should_raise_rate([False])
-    assert should_raise_rate([True, False])
-    assert should_raise_rate([False, True, False])
+    assert all(map(should_raise_rate, ([], [False], [False, True, False])))
     assert not should_raise_rate([True, False, False])
 
 

@@ -1,14 +1,12 @@
-r"""Proof of the bulk job: so many lines through Ray Data, byte for byte what the command line gives, all workers busy.
+"""Proof of the bulk job: so many lines through Ray Data, byte for byte what the command line gives, all workers busy.
 
-    RAY_PYTHON=ray/bin/python python -m tests.deploy.bulk_job --model models/bahdanau-en-fr --lines 100000 \\
-        --corpus ../shared/data/en-fr/tatoeba.tsv.gz
+    RAY_PYTHON=ray/bin/python python -m tests.deploy.bulk_job --model models/bahdanau-en-fr --lines 100000
 
-Without a corpus the lines are made up, the same ones each time. The command line translates the same lines in as many
+The lines are made up, the same ones each time. The command line translates the same lines in as many
 processes as there are workers, each its part of the file. Everything is thrown away afterwards but the report.
 """
 
 import argparse
-import gzip
 import json
 import os
 import random
@@ -22,6 +20,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+RAY_ENVIRONMENT = {
+    **os.environ,
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_raylet_start_wait_time_s": "300",
+    "OMP_NUM_THREADS": "1",
+}
 BUSY = 0.9  # least share of the time that every worker has a batch in hand
 SUBJECTS = ("I", "my sister", "the old man", "nobody", "a friend of mine", "the teacher", "everyone here", "this dog")
 VERBS = ("lost", "found", "wants to see", "cannot forget", "has never seen", "sold", "is looking for", "paid for")
@@ -41,15 +45,6 @@ def made_up(count: int) -> list[str]:
         line = " and ".join(clauses) + chance.choice(ENDINGS)
         lines.append(line[0].upper() + line[1:])
     return lines
-
-
-def of_corpus(path: Path, count: int) -> list[str]:
-    """First columns of a gzipped table, spread evenly over it; they come round again where there are too few."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        sources = [line.rstrip("\n").split("\t")[0] for line in file]
-    if len(sources) < count:
-        return [sources[number % len(sources)] for number in range(count)]
-    return [sources[number * len(sources) // count] for number in range(count)]
 
 
 def write(path: Path, lines: Sequence[str]) -> Path:
@@ -84,30 +79,15 @@ def with_ray(
     """Return the translations of the Ray job, and its report on the workers."""
     source, output, report = write(folder / "lines", lines), folder / "output", folder / "report.json"
     command = [os.environ.get("RAY_PYTHON", sys.executable), "-m", "deploy.ray.bulk", "--model", str(model)]
-    command += [
-        "--input",
-        str(source),
-        "--output",
-        str(output),
-        "--report",
-        str(report),
-        "--workers",
-        str(workers),
-        *options,
-    ]
-    environment = {
-        **os.environ,
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_raylet_start_wait_time_s": "300",
-        "OMP_NUM_THREADS": "1",
-    }
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    command += ["--input", str(source), "--output", str(output), "--report", str(report), "--workers", str(workers)]
+    done = subprocess.run(
+        [*command, *options], cwd=ROOT, env=RAY_ENVIRONMENT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return output.read_bytes(), json.loads(report.read_text("utf-8"))
 
 
 def prove(model: Path, lines: Sequence[str], workers: int, beam_size: int | None = None) -> dict[str, Any]:
-    """Translate the lines both ways and say how it went."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         options = [] if beam_size is None else ["--beam-size", str(beam_size)]
@@ -133,13 +113,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="a bundle's folder")
     parser.add_argument("--lines", type=int, default=100_000)
-    parser.add_argument("--corpus", type=Path, help="gzipped, tab-separated; its first column is translated")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--beam-size", type=int, help="default: the model's")
     options = parser.parse_args()
-    lines = of_corpus(options.corpus, options.lines) if options.corpus else made_up(options.lines)
-    report = {"corpus": options.corpus.name if options.corpus else "made up"}
-    report |= prove(options.model.resolve(), lines, options.workers, options.beam_size)
+    report = prove(options.model.resolve(), made_up(options.lines), options.workers, options.beam_size)
     print(json.dumps(report, indent=1))  # noqa: T201 - a command's output
     return 0 if report["same_bytes"] and report["all_workers_busy"] else 1
 

@@ -22,7 +22,6 @@ EXAMPLE = {"q": "I lost.", "source": "en", "target": "fr"}
 
 
 def podman(*arguments: str, seconds: float = 180) -> str:
-    """Return the output of a podman command; raise CalledProcessError."""
     command = ["podman", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=True).stdout.strip()
 
@@ -53,12 +52,10 @@ class Stack:
 
     @property
     def service(self) -> str:
-        """The name of the service's container."""
         return f"{self.project}_translucent_1"
 
     @property
     def prometheus(self) -> str:
-        """The name of Prometheus' container."""
         return f"{self.project}_prometheus_1"
 
     def healthy(self) -> bool:
@@ -67,7 +64,6 @@ class Stack:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
     def wait_until_healthy(self, seconds: float = 120) -> float:
-        """Wait for it; seconds it took."""
         return wait_until(self.healthy, seconds, lambda: podman("logs", self.service), pause=1)
 
     def state(self, field: str) -> str:
@@ -75,21 +71,17 @@ class Stack:
         return podman("inspect", self.service, "--format", "{{" + field + "}}")
 
     def inside(self, *command: str) -> str:
-        """Return the output of a command in the service's container."""
         return podman("exec", self.service, *command)
 
     def translate(self) -> str:
-        """Return a translation through the published port."""
         answer = self.answer(EXAMPLE)
         assert answer.status_code == 200, answer.text
         return str(answer.json()["translatedText"])
 
     def answer(self, request: dict[str, Any]) -> httpx.Response:
-        """Return the answer to a request to /translate, whatever its status."""
         return httpx.post(f"http://127.0.0.1:{self.port}/translate", json=request, timeout=60)
 
     def models(self) -> list[dict[str, Any]]:
-        """Return what /models lists."""
         return list(httpx.get(f"http://127.0.0.1:{self.port}/models", timeout=60).json()["models"])
 
     def query(self, expression: str) -> list[dict[str, Any]]:

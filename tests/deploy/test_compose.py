@@ -9,6 +9,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -54,6 +55,10 @@ def test_it_brings_no_torch_no_pip_and_reports_to_nobody(stack: Stack) -> None:
     assert "Microsoft" not in stack.inside("find", "/tmp")
 
 
+def rules_of(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [rule for group in groups for rule in group["rules"]]
+
+
 def test_prometheus_scrapes_it_and_has_our_metrics_and_rules(stack: Stack) -> None:
     stack.translate()
     logs = f"see `podman logs {stack.prometheus}`"
@@ -66,18 +71,13 @@ def test_prometheus_scrapes_it_and_has_our_metrics_and_rules(stack: Stack) -> No
     models = {found["metric"]["model"] for found in stack.query("translucent_model_info")}
     assert models == {path.parent.name for path in ROOT.glob("models/*/manifest.json")}
     wait_until(lambda: bool(stack.ask("rules")["groups"]), 60, lambda: f"no rules; {logs}")
-    rules = [rule for group in stack.ask("rules")["groups"] for rule in group["rules"]]
-    assert len(rules) == sum(
-        len(group["rules"])
-        for group in yaml.safe_load((ROOT / "deploy/prometheus/rules.yml").read_text("utf-8"))["groups"]
-    )
-    wait_until(
-        lambda: all(
-            rule["health"] == "ok" for group in stack.ask("rules")["groups"] for rule in group["rules"]
-        ),
-        60,
-        lambda: f"rules with errors: {[rule['name'] for rule in rules if rule['health'] != 'ok']}",
-    )  # fmt: skip
+    written = yaml.safe_load((ROOT / "deploy/prometheus/rules.yml").read_text("utf-8"))["groups"]
+    assert len(rules_of(stack.ask("rules")["groups"])) == len(rules_of(written))
+
+    def wrong() -> list[str]:
+        return [rule["name"] for rule in rules_of(stack.ask("rules")["groups"]) if rule["health"] != "ok"]
+
+    wait_until(lambda: not wrong(), 60, lambda: f"rules with errors: {wrong()}")
     podman("exec", stack.prometheus, "promtool", "check", "config", "/etc/prometheus/prometheus.yml")
 
 
@@ -92,6 +92,11 @@ def test_it_comes_back_when_the_process_is_killed(stack: Stack) -> None:
     assert stack.translate() == EXPECTED
     print(f"killed, healthy again after {seconds:.0f} s")  # noqa: T201
     wait_until(lambda: stack.value('up{job="translucent"}') == 1, 90, lambda: "Prometheus does not find it any more")
+
+
+def test_it_stops_without_an_error(stack: Stack) -> None:
+    podman("stop", "-t", "40", stack.service)
+    assert stack.state(".State.ExitCode") == "0"
 
 
 @pytest.fixture(scope="module")

@@ -19,25 +19,23 @@ SCHEMAS = ["1.30", "1.33", "1.37"]  # of Kubernetes: the oldest we claim, one be
 
 Manifests = dict[str, dict[str, Any]]
 
-needs_kustomize = pytest.mark.skipif(
+pytestmark = pytest.mark.skipif(
     shutil.which("kubectl") is None and shutil.which("kustomize") is None, reason="no kubectl and no kustomize here"
 )
 
 
-def render(folder: Path) -> list[dict[str, Any]]:
-    """Return the manifests that would be applied."""
+def render(folder: Path) -> Manifests:
     command = ["kubectl", "kustomize"] if shutil.which("kubectl") else ["kustomize", "build"]
     done = subprocess.run([*command, str(folder)], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    return [document for document in yaml.safe_load_all(done.stdout) if document]
+    return {document["kind"]: document for document in yaml.safe_load_all(done.stdout) if document}
 
 
 @pytest.fixture(scope="module", params=OVERLAYS)
 def manifests(request: pytest.FixtureRequest) -> Manifests:
-    return {document["kind"]: document for document in render(KUBERNETES / request.param)}
+    return render(KUBERNETES / request.param)
 
 
-@needs_kustomize
 @pytest.mark.parametrize("version", SCHEMAS)
 def test_manifests_meet_the_schemas_strictly(manifests: Manifests, version: str) -> None:
     validate = pytest.importorskip("kubernetes_validate").validate
@@ -46,7 +44,6 @@ def test_manifests_meet_the_schemas_strictly(manifests: Manifests, version: str)
         validate(document, version, strict=True)
 
 
-@needs_kustomize
 def test_everything_selects_our_pods_and_nothing_else(manifests: Manifests) -> None:
     deployment = manifests["Deployment"]["spec"]
     assert deployment["template"]["metadata"]["labels"] == LABEL
@@ -58,7 +55,6 @@ def test_everything_selects_our_pods_and_nothing_else(manifests: Manifests) -> N
     assert "replicas" not in deployment
 
 
-@needs_kustomize
 def test_settings_are_ours_and_accepted(manifests: Manifests, monkeypatch: pytest.MonkeyPatch) -> None:
     given = manifests["ConfigMap"]["data"]
     known = {PREFIX + name.upper() for name in Settings.model_fields}
@@ -73,7 +69,6 @@ def test_settings_are_ours_and_accepted(manifests: Manifests, monkeypatch: pytes
     assert pod["enableServiceLinks"] is False  # else TRANSLUCENT_PORT=tcp://…
 
 
-@needs_kustomize
 def test_the_pod_is_locked_down(manifests: Manifests) -> None:
     pod = manifests["Deployment"]["spec"]["template"]["spec"]
     container = pod["containers"][0]
@@ -85,15 +80,9 @@ def test_the_pod_is_locked_down(manifests: Manifests) -> None:
         "capabilities": {"drop": ["ALL"]},
     }
     assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/tmp"}
+    assert {"secretRef": {"name": "translucent-secrets", "optional": True}} in container["envFrom"]
 
 
-@needs_kustomize
-def test_secrets_have_a_place_that_is_not_the_config_map(manifests: Manifests) -> None:
-    sources = manifests["Deployment"]["spec"]["template"]["spec"]["containers"][0]["envFrom"]
-    assert {"secretRef": {"name": "translucent-secrets", "optional": True}} in sources
-
-
-@needs_kustomize
 def test_only_some_may_reach_the_pods(manifests: Manifests) -> None:
     policy = manifests["NetworkPolicy"]["spec"]
     assert policy["egress"] == []
@@ -103,7 +92,6 @@ def test_only_some_may_reach_the_pods(manifests: Manifests) -> None:
         assert len(rule["from"]) == 2
 
 
-@needs_kustomize
 def test_replicas_follow_a_metric_that_the_service_shows(manifests: Manifests) -> None:
     metrics = manifests["HorizontalPodAutoscaler"]["spec"]["metrics"]
     name = next(metric["pods"]["metric"]["name"] for metric in metrics if metric["type"] == "Pods")
@@ -112,16 +100,14 @@ def test_replicas_follow_a_metric_that_the_service_shows(manifests: Manifests) -
     assert [rule["name"]["matches"] for rule in rules] == [f"^{name}$"]
 
 
-@needs_kustomize
 def test_the_gpu_overlay_asks_for_a_gpu_and_insists_on_it() -> None:
-    found = {document["kind"]: document for document in render(KUBERNETES / "overlays/gpu")}
+    found = render(KUBERNETES / "overlays/gpu")
     container = found["Deployment"]["spec"]["template"]["spec"]["containers"][0]
     assert container["image"] == "translucent:gpu"
     assert container["resources"]["limits"]["nvidia.com/gpu"] == "1"
     assert found["ConfigMap"]["data"]["TRANSLUCENT_DEVICE"] == "cuda"
 
 
-@needs_kustomize
 def test_the_monitoring_component_can_be_added_to_an_overlay(tmp_path: Path) -> None:
     folder = tmp_path / "kubernetes"
     shutil.copytree(KUBERNETES, folder)
@@ -129,7 +115,7 @@ def test_the_monitoring_component_can_be_added_to_an_overlay(tmp_path: Path) -> 
     (folder / "overlays/mine/kustomization.yaml").write_text(
         "resources: [../../base]\ncomponents: [../../components/monitoring]\n", "utf-8"
     )
-    found = {document["kind"]: document for document in render(folder / "overlays/mine")}
+    found = render(folder / "overlays/mine")
     monitor = found["ServiceMonitor"]["spec"]
     assert monitor["selector"]["matchLabels"] == LABEL
     credentials = monitor["endpoints"][0]["authorization"]["credentials"]

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -25,12 +24,9 @@ EXAMPLE = (ROOT / "deploy/nginx/translucent.conf").read_text("utf-8")
 NAME = "translate.example.org"
 TEXT = {"q": "I lost my secret.", "source": "en", "target": "fr"}
 SECONDS = 20.0
-pytestmark = [
-    pytest.mark.skipif(NGINX is None, reason="nginx is not installed (on Debian: apt-get install nginx)"),
-    pytest.mark.skipif(
-        shutil.which("openssl") is None, reason="openssl, which makes the certificate, is not installed"
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    NGINX is None or shutil.which("openssl") is None, reason="nginx or openssl is not installed (apt-get install nginx)"
+)
 
 # What a machine's own configuration has around the example; everything is written into the test's folder.
 AROUND = """
@@ -52,34 +48,23 @@ http {{
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A running nginx with the example."""
-
     folder: Path
     plain: int
     secure: int
     server: ServerProcess
 
-    def client(self, address: str = "127.0.0.2", **options: Any) -> httpx.Client:
+    def client(self, address: str = "127.0.0.2") -> httpx.Client:
         """Return a client with its own address, which trusts the certificate of the test."""
         context = ssl.create_default_context(cafile=str(self.folder / "translucent.crt"))
-        transport = httpx.HTTPTransport(verify=context, local_address=address)
-        url = f"https://{NAME}:{self.secure}"
-        return httpx.Client(transport=_Resolved(transport), base_url=url, timeout=SECONDS, **options)
+        transport = _OnThisMachine(verify=context, local_address=address)
+        return httpx.Client(transport=transport, base_url=f"https://{NAME}:{self.secure}", timeout=SECONDS)
 
 
-class _Resolved(httpx.BaseTransport):
-    """Finds the name of the example on this machine."""
-
-    def __init__(self, inner: httpx.HTTPTransport) -> None:
-        self.inner = inner
-
+class _OnThisMachine(httpx.HTTPTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.extensions["sni_hostname"] = request.url.host
         request.url = request.url.copy_with(host="127.0.0.1")
-        return self.inner.handle_request(request)
-
-    def close(self) -> None:
-        self.inner.close()
+        return super().handle_request(request)
 
 
 def configured(folder: Path, plain: int, secure: int, behind: int) -> Path:
@@ -111,6 +96,11 @@ def make_certificate(folder: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     folder = tmp_path_factory.mktemp("nginx")
@@ -125,22 +115,11 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
         assert checked.returncode == 0, checked.stderr + (folder / "error.log").read_text("utf-8")
         with subprocess.Popen(command) as process:
             try:
-                wait_for_port(secure, process)
+                wait_until(lambda: listens(secure), SECONDS, lambda: f"nginx does not listen: {process.poll()}")
                 yield Proxy(folder, plain, secure, server)
             finally:
                 process.terminate()
                 process.wait(SECONDS)
-
-
-def wait_for_port(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until nginx listens."""
-
-    def listens() -> bool:
-        assert process.poll() is None, "nginx has ended"
-        with socket.socket() as connection:
-            return connection.connect_ex(("127.0.0.1", port)) == 0
-
-    wait_until(listens, SECONDS, lambda: "nginx does not listen")
 
 
 def test_it_translates_over_tls_and_sends_others_there(proxy: Proxy) -> None:

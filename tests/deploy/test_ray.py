@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.deploy.bulk_job import made_up, prove
-from tests.support.polling import wait_until
+from tests.deploy.bulk_job import RAY_ENVIRONMENT, made_up, prove
+from tests.support.polling import wait_until, wait_until_async
 from tests.support.server import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -30,48 +30,32 @@ pytestmark = [
 ]
 
 
-def environment(**more: str) -> dict[str, str]:
-    """Return the environment of this process with Ray's own programs first in PATH."""
-    path = f"{Path(PYTHON).parent}:{os.environ['PATH']}"
-    return {
-        **os.environ,
-        "PATH": path,
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_raylet_start_wait_time_s": "300",
-        "OMP_NUM_THREADS": "1",
-        **more,
-    }
-
-
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     given = os.environ.get("RAY_ADDRESS_UNDER_TEST")  # a cluster that runs already
     if given:
         yield given
         return
-    settings = {"RAY_REPLICAS": "2", "RAY_CPUS_PER_REPLICA": "0.5", "TRANSLUCENT_MODELS_DIR": str(MODELS)}
+    path = f"{Path(PYTHON).parent}:{os.environ['PATH']}"  # Ray's own programs first
+    settings = {"RAY_REPLICAS": "2", "RAY_CPUS_PER_REPLICA": "0.5"}
+    environment = {**RAY_ENVIRONMENT, **settings, "PATH": path, "TRANSLUCENT_MODELS_DIR": str(MODELS)}
     port = free_port()
     command = [PYTHON, "-m", "deploy.ray.serving", "--port", str(port)]
-    with subprocess.Popen(command, cwd=ROOT, env=environment(**settings)) as process:
+    with subprocess.Popen(command, cwd=ROOT, env=environment) as process:
         try:
-            wait_until_ready(f"http://127.0.0.1:{port}")
-            yield f"http://127.0.0.1:{port}"
+            url = f"http://127.0.0.1:{port}"
+            wait_until(lambda: is_ready(url), 300, lambda: "Ray Serve did not get ready", pause=1)
+            yield url
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(90)
 
 
-def wait_until_ready(url: str, seconds: float = 300) -> None:
-    """Wait until the address answers that it is ready."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            if httpx.get(f"{url}/health/ready", timeout=5).status_code == 200:
-                return
-        except httpx.HTTPError:
-            pass
-        time.sleep(1)
-    raise AssertionError("Ray Serve did not get ready")
+def is_ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health/ready", timeout=5).status_code == 200
+    except httpx.HTTPError:
+        return False
 
 
 def replicas() -> list[int]:
@@ -81,7 +65,6 @@ def replicas() -> list[int]:
 
 
 def processor_seconds(process: int) -> float:
-    """CPU time that a process has used."""
     fields = Path(f"/proc/{process}/stat").read_text("utf-8").rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -131,10 +114,7 @@ async def test_replicas_answer_as_one_process_does_and_one_may_be_killed(address
         os.kill(before[0], signal.SIGKILL)
         await asyncio.gather(*running)
     print(f"{retried} requests had to be sent again")  # noqa: T201 - for readers of the log
-    end = time.monotonic() + 120
-    while len(now := set(replicas())) < 2 or before[0] in now:
-        assert time.monotonic() < end, "the replica was not replaced"
-        await asyncio.sleep(1)
+    await wait_until_async(lambda: len(replicas()) == 2 and before[0] not in replicas(), 120, pause=1)
 
 
 def test_a_bulk_job_gives_what_the_command_line_gives_with_all_workers_at_work() -> None:

@@ -26,7 +26,6 @@ class Command:
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """Return the fenced blocks of one language."""
     return [content for name, content in _BLOCK.findall((ROOT / page).read_text("utf-8")) if name == language]
 
 

@@ -71,7 +71,6 @@ def test_words_are_translated_and_formats_and_other_files_stay() -> None:
 
 
 def element_of(tag: str, content: Any = "", **attributes: str) -> Any:
-    """Return an element with a text or another element in it."""
     element = OxmlElement(tag)
     for name, value in attributes.items():
         element.set(qn(f"w:{name}"), value)

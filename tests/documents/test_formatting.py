@@ -87,7 +87,6 @@ CATALOGUE = 'msgid ""\nmsgstr ""\n\n' + "\n".join(f'msgid "{text}"\nmsgstr ""\n'
 
 @pytest.fixture(scope="module")
 def translations() -> dict[str, str]:
-    """Return the translation of each segment of all documents."""
     made = [*((name, make()) for name, make in MADE.items()), ("a.po", CATALOGUE.encode())]
     segments = sorted({segment for name, data in made for segment in format_of(name).read(data, OPTIONS).segments})
 

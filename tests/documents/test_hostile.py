@@ -28,7 +28,6 @@ Files = dict[str, bytes | None]
 
 
 def docx_files() -> Files:
-    """Return the files of a Word document."""
     document = Document()
     document.add_paragraph("Some words.")
     with zipfile.ZipFile(io.BytesIO(saved(document))) as archive:
@@ -69,7 +68,6 @@ def lying_sizes(data: bytes) -> bytes:
 
 
 def with_entry(entry: zipfile.ZipInfo | str, content: str) -> bytes:
-    """Return a Word document with one more entry in its archive."""
     out = io.BytesIO(packed(DOCX))
     with zipfile.ZipFile(out, "a") as archive:
         archive.writestr(entry, content)

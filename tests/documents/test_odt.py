@@ -15,7 +15,6 @@ from tests.support.documents import saved, segments, through
 
 
 def made(element: Any, *content: Any) -> Any:
-    """Return an element with texts and other elements in it."""
     for each in content:
         if isinstance(each, str):
             element.addText(each)

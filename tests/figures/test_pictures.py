@@ -54,7 +54,6 @@ def rasterised(request: pytest.FixtureRequest) -> Pixels:
 
 
 def ink(line: npt.NDArray[np.uint8]) -> float:
-    """Return how much is drawn in a line."""
     return float((255 - line.astype(float)).sum())
 
 

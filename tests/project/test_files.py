@@ -22,7 +22,6 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
 def constraints() -> dict[str, str]:
-    """Return the pinned version of each package."""
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     pinned = [Requirement(line) for line in lines if not line.startswith("#")]
     return {canonicalize_name(one.name): next(iter(one.specifier)).version for one in pinned}

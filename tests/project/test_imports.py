@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "service/engine": {"numpy", "onnxruntime", "sentencex", "service", "tokenizers"},
     "service/bundle": {"jsonschema", "numpy", "service", "tokenizers"},
 }
-ENGINE_MUST_NOT_LOAD = ("fastapi", "prometheus_client", "pydantic", "starlette", "torch", "uvicorn")
+HEAVY = ("fastapi", "prometheus_client", "pydantic", "starlette", "torch", "uvicorn")
 
 
 def imported_modules(file: Path) -> set[str]:
@@ -27,11 +27,6 @@ def imported_modules(file: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             modules.update(f"{node.module}.{alias.name}" for alias in node.names)
     return modules
-
-
-def imported_names(file: Path) -> set[str]:
-    """Return the top-level packages that a file imports anywhere."""
-    return {module.partition(".")[0] for module in imported_modules(file)}
 
 
 def test_test_modules_import_no_other_test_module() -> None:
@@ -49,27 +44,21 @@ def test_test_modules_import_no_other_test_module() -> None:
 def test_engine_and_bundle_import_their_few_libraries_and_nothing_else(package: str) -> None:
     files = sorted((ROOT / package).rglob("*.py"))
     assert files
+    known = MAY_IMPORT[package] | sys.stdlib_module_names
     strangers = {
         file.name: foreign
         for file in files
-        if (foreign := imported_names(file) - set(sys.stdlib_module_names) - MAY_IMPORT[package])
+        if (foreign := {each.partition(".")[0] for each in imported_modules(file)} - known)
     }
     assert strangers == {}
 
 
-def test_importing_the_bundle_loads_no_model_runtime() -> None:
-    modules = sorted("service.bundle." + file.stem for file in (ROOT / "service/bundle").glob("[!_]*.py"))
-    heavy = (*ENGINE_MUST_NOT_LOAD, "onnxruntime")
-    program = f"import sys, {', '.join(modules)}\nprint(*sorted(set({heavy}) & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
-
-
-def test_importing_the_engine_loads_neither_http_nor_metrics_nor_torch() -> None:
-    modules = sorted(
-        "service.engine." + file.stem for file in (ROOT / "service/engine").glob("*.py") if file.stem != "__init__"
-    )
-    program = f"import sys, {', '.join(modules)}\nprint(*sorted(set({ENGINE_MUST_NOT_LOAD}) & set(sys.modules)))"
+@pytest.mark.parametrize(("package", "more"), [("engine", ()), ("bundle", ("onnxruntime",))])
+def test_importing_engine_or_bundle_loads_neither_http_nor_metrics_nor_torch(
+    package: str, more: tuple[str, ...]
+) -> None:
+    modules = sorted(f"service.{package}.{file.stem}" for file in (ROOT / "service" / package).glob("[!_]*.py"))
+    program = f"import sys, {', '.join(modules)}\nprint(*sorted(set({(*HEAVY, *more)}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
 

@@ -21,8 +21,12 @@ TEXT, GERMAN = "a man is sleeping .", "ein mann schläft ."
 PAIR = {"source": "en", "target": "de"}
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
+
+
 async def used(client: Client) -> dict[str, Any]:
-    """Return what the tools say about a sentence."""
     names = {tool.name for tool in (await client.list_tools()).tools}
     assert names == {"list_languages", "translate", "explain_alignment"}
     calls: dict[str, tuple[str, dict[str, Any]]] = {
@@ -68,7 +72,7 @@ def over_http(url: str, log: Path) -> Iterator[int]:
         command = [*COMMAND, "--url", url, "--transport", "http", "--port", str(port)]
         program = subprocess.Popen(command, stderr=errors)
         try:
-            wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, seconds=60)
+            wait_until(lambda: listens(port), seconds=60)
             yield port
         finally:
             program.terminate()
