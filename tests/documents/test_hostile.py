@@ -27,7 +27,7 @@ SMALL = Limits(file_bytes=MIB, unpacked_bytes=8 * MIB, characters=10_000, segmen
 Files = dict[str, bytes | None]
 
 
-def docx_files() -> Files:
+def docx_files() -> dict[str, bytes]:
     document = Document()
     document.add_paragraph("Some words.")
     with zipfile.ZipFile(io.BytesIO(saved(document))) as archive:

@@ -70,7 +70,7 @@ async def test_another_model_or_glossary_begins_again(tmp_path: Path, model: str
 
 
 async def test_the_quality_of_two_legs_is_their_product_and_one_leg_gives_none() -> None:
-    legs = [gate(2, quality_of=lambda _text, q=q: q) for q in (0.5, 0.8)]  # type: ignore[misc]
+    legs = [gate(2, quality_of=lambda _text, q=q: q) for q in (0.5, 0.8)]
     [found] = await translate_segments(legs, ["One."], TranslationOptions())
     assert found.quality == pytest.approx(0.4)
     assert await translate_segments([legs[0], gate(1)], ["One."], TranslationOptions()) == [("ONE.", None)]

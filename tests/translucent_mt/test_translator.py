@@ -229,7 +229,10 @@ def test_a_notebook_shows_escaped_html_and_pictures(translator: Translator) -> N
     shown = translator("<b>A man</b> & a dog.")._repr_html_() + translator([TEXT, "<i>"])._repr_html_()
     assert "&lt;b&gt;" in shown
     assert not any(tag in shown for tag in ("<b>A man", "<script"))
-    assert "score" in translator(TEXT)._repr_html_()
+    result = translator(TEXT)
+    card = result._repr_html_()
+    assert card.count("<span title=") == len([token for token in result.tokens if not token.special])
+    assert all(words in card for words in ("score", "aligned with man"))
     assert translator(TEXT).attention._repr_svg_().startswith("<svg")
     assert NAME in repr(translator)
 
