@@ -6,18 +6,11 @@ import pytest
 from typer.testing import CliRunner
 
 from training.__main__ import app
-from training.data.distillation import Distilled, TeacherError, choose, distil, most_confident, unseen
-from training.export.card_inputs import data_credit
-from training.recipe import CorpusConfig, load_recipe
+from training.data.distillation import Distilled, TeacherError, choose, distil, most_confident
 
 ROOT = Path(__file__).parents[3]
 TEACHERS = [ROOT / "models/bahdanau-en-de", ROOT / "tests/data/bundles/multi30k-transformer-en-de"]
 CAPTIONS = ["a man in a red shirt is riding a bicycle .", "two dogs are running through the snow .", "a woman reads ."]
-
-
-def test_a_sentence_that_differs_in_case_or_marks_alone_is_seen() -> None:
-    candidates = ["I lost!", "Tom's home.", "He won.", "he won", "...", "Où est-il ?"]
-    assert unseen(candidates, ["i lost.", "Où est il"]) == ["Tom's home.", "He won."]
 
 
 def test_the_translation_with_the_best_mean_is_chosen_and_the_first_of_equals() -> None:
@@ -54,22 +47,9 @@ def test_a_teacher_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_sources_of_one_corpus_that_another_lacks(tmp_path: Path) -> None:
-    there, here = tmp_path / "en-de.tsv", tmp_path / "en-fr.tsv"
-    there.write_text("I lost.\tIch habe verloren.\nHe won.\tEr hat gewonnen.\n")
-    here.write_text("I lost!\tJ'ai perdu !\n")
-    output = tmp_path / "new.en"
+    there, here, output = tmp_path / "en-de.tsv", tmp_path / "en-fr.tsv", tmp_path / "new.en"
+    there.write_text("".join(f"{text}\tDeutsch\n" for text in ("I lost.", "Tom's home.", "He won.", "he won", "...")))
+    here.write_text("i lost!\tJ'ai perdu !\n")
     result = CliRunner().invoke(app, ["unseen", str(there), "--seen", str(here), "--output", str(output)])
     assert result.exit_code == 0, result.output
-    assert output.read_text() == "He won.\n"
-
-
-def test_the_card_credits_such_text_as_the_recipe_says() -> None:
-    recipe = load_recipe(ROOT / "training/recipes" / "toy.yaml")
-    own = recipe.corpora[0].model_copy(update={"licence": "CC0", "credit": "the toymakers"})
-    credit = data_credit(recipe, own, 50)
-    assert (credit.licence, credit.credit) == ("CC0", "the toymakers")
-
-
-def test_named_corpora_keep_their_own_terms() -> None:
-    with pytest.raises(ValueError, match="named corpora have their own"):
-        CorpusConfig(name="tatoeba", licence="CC0")
+    assert output.read_text() == "Tom's home.\nHe won.\n"

@@ -4,8 +4,7 @@ import hashlib
 import io
 import threading
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -34,8 +33,10 @@ class Server:
     address: str = ""
 
 
-@contextmanager
-def running(server: Server) -> Iterator[Server]:
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             server.requests += 1
@@ -54,70 +55,48 @@ def running(server: Server) -> Iterator[Server]:
     thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     server.address = f"http://127.0.0.1:{listener.server_port}/corpus.bin"
-    try:
-        yield server
-    finally:
-        listener.shutdown()
-        thread.join()
-        listener.server_close()
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with running(Server()) as started:
-        yield started
-
-
-def checked(server: Server) -> Download:
-    return Download(server.address, "sha256:" + hashlib.sha256(server.content).hexdigest())
+    yield server
+    listener.shutdown()
+    thread.join()
+    listener.server_close()
 
 
 def test_a_file_is_fetched_once(server: Server, tmp_path: Path) -> None:
-    path = fetch(checked(server), tmp_path)
+    listed = Download(server.address, "sha256:" + hashlib.sha256(CONTENT).hexdigest())
+    path = fetch(listed, tmp_path)
     assert path == tmp_path / "corpus.bin"
     assert path.read_bytes() == CONTENT
-    assert fetch(checked(server), tmp_path) == path
+    assert fetch(listed, tmp_path) == path
     assert server.requests == 1
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_broken_download_begins_again(server: Server, tmp_path: Path) -> None:
-    server.break_after = [100_000, 50_000]
-    assert fetch(checked(server), tmp_path, pause=0).read_bytes() == CONTENT
+@pytest.mark.parametrize(("statuses", "break_after"), [([503, 429], []), ([], [100_000, 50_000])])
+def test_a_busy_or_broken_server_is_asked_again(
+    server: Server, tmp_path: Path, statuses: list[int], break_after: list[int]
+) -> None:
+    server.statuses, server.break_after = list(statuses), list(break_after)
+    assert fetch(Download(server.address), tmp_path, pause=0).read_bytes() == CONTENT
     assert server.requests == 3
 
 
-def test_a_download_that_gives_up_leaves_nothing(server: Server, tmp_path: Path) -> None:
-    server.break_after = [70_000]
-    with pytest.raises(CorpusError, match="gave up after 1 attempts"):
-        fetch(checked(server), tmp_path, attempts=1)
+@pytest.mark.parametrize(
+    ("statuses", "break_after", "checksum", "expected"),
+    [
+        ([], [70_000, 70_000], None, "gave up after 2 attempts .*--mirror DIR"),
+        ([404], [], None, "404 Not Found"),
+        ([], [], "sha1:0000", "sha1 is .*, expected 0000"),
+        ([], [], "sha256:0000", "sha256 is .*, expected 0000"),
+    ],
+)
+def test_a_download_that_fails_says_why_and_leaves_nothing(
+    server: Server, tmp_path: Path, statuses: list[int], break_after: list[int], checksum: str | None, expected: str
+) -> None:
+    server.statuses, server.break_after = list(statuses), list(break_after)
+    with pytest.raises(CorpusError, match=expected):
+        fetch(Download(server.address, checksum), tmp_path, attempts=2, pause=0)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
-def test_a_wrong_checksum_is_refused_and_nothing_is_left(server: Server, tmp_path: Path, algorithm: str) -> None:
-    with pytest.raises(CorpusError, match=rf"{algorithm} is .*, expected 0000"):
-        fetch(Download(server.address, f"{algorithm}:0000"), tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_busy_server_is_asked_again(server: Server, tmp_path: Path) -> None:
-    server.statuses = [503, 429]
-    assert fetch(checked(server), tmp_path, pause=0).read_bytes() == CONTENT
-
-
-def test_a_missing_file_is_not_asked_for_again(server: Server, tmp_path: Path) -> None:
-    server.statuses = [404]
-    with pytest.raises(CorpusError, match="404 Not Found"):
-        fetch(checked(server), tmp_path)
-    assert server.requests == 1
-
-
-def test_nobody_listening_is_an_error_to_act_on(tmp_path: Path) -> None:
-    with running(Server()) as server:
-        gone = server.address
-    with pytest.raises(CorpusError, match="--mirror DIR"):
-        fetch(Download(gone), tmp_path, attempts=2, pause=0)
+    assert server.requests == (2 if break_after else 1)
 
 
 def archive(**members: str) -> bytes:
@@ -128,26 +107,34 @@ def archive(**members: str) -> bytes:
     return buffer.getvalue()
 
 
-def listed(monkeypatch: pytest.MonkeyPatch, server: Server, form: corpora.Format) -> None:
+Listed = Callable[[corpora.Format, bytes], None]
+
+
+@pytest.fixture
+def listed(server: Server, monkeypatch: pytest.MonkeyPatch) -> Listed:
     """Put a corpus with this server's file on the list."""
-    made = Corpus("local", form, "none", "nobody", {EN_FR: (Download(server.address),)}, "")
-    monkeypatch.setattr(corpora, "CORPORA", {"local": made})
+
+    def put(form: corpora.Format, content: bytes) -> None:
+        server.content = content
+        made = Corpus("local", form, "none", "nobody", {EN_FR: (Download(server.address),)}, "")
+        monkeypatch.setattr(corpora, "CORPORA", {"local": made})
+
+    return put
 
 
-def test_a_moses_archive_becomes_pairs_in_either_direction(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("moses", archive(**{"X.en-fr.en": "Go.\nHi.\n", "X.en-fr.fr": "Va !\nSalut !\n", "README": "read me"})),
+        ("columns", archive(**{"f/fra.txt": "Go.\tVa !\tCC-BY 2.0\nHi.\tSalut !\tx\n", "f/_about.txt": "about"})),
+    ],
+)
+def test_an_archive_becomes_pairs_in_either_direction(
+    listed: Listed, tmp_path: Path, form: corpora.Format, content: bytes
 ) -> None:
-    server.content = archive(**{"X.en-fr.en": "Go.\nHi.\n", "X.en-fr.fr": "Va !\nSalut !\n", "README": "read me"})
-    listed(monkeypatch, server, "moses")
+    listed(form, content)
     assert list(read_corpus("local", "en", "fr", None, tmp_path)) == [("Go.", "Va !"), ("Hi.", "Salut !")]
     assert next(read_corpus("local", "fr", "en", None, tmp_path)) == ("Va !", "Go.")
-    assert server.requests == 1
-
-
-def test_an_archive_of_columns_becomes_pairs(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server.content = archive(**{"fra-eng/fra.txt": "Go.\tVa !\tCC-BY 2.0 (France)\n", "fra-eng/_about.txt": "about"})
-    listed(monkeypatch, server, "columns")
-    assert list(read_corpus("local", "en", "fr", None, tmp_path)) == [("Go.", "Va !")]
 
 
 @pytest.mark.parametrize(
@@ -159,10 +146,7 @@ def test_an_archive_of_columns_becomes_pairs(server: Server, tmp_path: Path, mon
         (archive(**{"a.en": "x\n", "a.fr": "z\nz\n"}), "unequal numbers of lines"),
     ],
 )
-def test_unexpected_archives_are_named(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, expected: str
-) -> None:
-    server.content = content
-    listed(monkeypatch, server, "moses")
+def test_unexpected_archives_are_named(listed: Listed, tmp_path: Path, content: bytes, expected: str) -> None:
+    listed("moses", content)
     with pytest.raises(CorpusError, match=expected):
         list(read_corpus("local", "en", "fr", None, tmp_path))

@@ -19,26 +19,17 @@ def corpus(lengths: list[int], first: int = 3) -> EncodedPairs:
 
 
 def test_a_table_comes_back_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "links.npz"
     sentences = [frozenset({(0, 1), (2, 0)}), frozenset[tuple[int, int]](), frozenset({(3, 3)})]
-
-    LinkTable.of(sentences).save(tmp_path / "links.npz", corpus([3, 1, 4]))
-    table = LinkTable.load(tmp_path / "links.npz", corpus([3, 1, 4]))
-
-    assert [frozenset(map(tuple, table[i].tolist())) for i in range(len(table))] == sentences
-
-
-def test_a_missing_table_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="training links"):
-        LinkTable.load(tmp_path / "links.npz", corpus([1]))
-
-
-@pytest.mark.parametrize("other", [corpus([3, 4], first=9), corpus([3, 4, 1])], ids=["other words", "one more pair"])
-def test_links_of_other_text_are_refused(other: EncodedPairs, tmp_path: Path) -> None:
-    LinkTable.of([frozenset({(0, 1)}), frozenset({(3, 3)})]).save(tmp_path / "links.npz", corpus([3, 4]))
-
+        LinkTable.load(path, corpus([3, 1, 4]))
+    LinkTable.of(sentences).save(path, corpus([3, 1, 4]))
+    table = LinkTable.load(path, corpus([3, 1, 4]))
+    assert [frozenset(map(tuple, table[i].tolist())) for i in range(len(table))] == sentences
     wrong = r"links\.npz does not belong to the prepared text: run `python -m training links` again"
-    with pytest.raises(PreparedError, match=wrong):
-        LinkTable.load(tmp_path / "links.npz", other)
+    for other in (corpus([3, 1, 4], first=9), corpus([3, 1, 4, 1])):
+        with pytest.raises(PreparedError, match=wrong):
+            LinkTable.load(path, other)
 
 
 def test_links_made_before_they_remembered_their_text_must_fit_it(tmp_path: Path) -> None:

@@ -37,20 +37,25 @@ class MarianShape:
     half: bool = False
 
 
+def train_sentencepiece(path: Path, texts: Sequence[str], **settings: Any) -> None:
+    """Train a SentencePiece model on a few hundred sentences."""
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_prefix=str(path.with_suffix("")),
+        hard_vocab_limit=False,
+        minloglevel=2,
+        num_threads=1,
+        **settings,
+    )
+    path.with_suffix(".model").rename(path)
+
+
 def train_pieces(folder: Path, shape: MarianShape) -> None:
-    """Train ``source.spm`` and ``target.spm`` on a few hundred sentences."""
+    """Train ``source.spm`` and ``target.spm``."""
+    size = 500 if shape.byte_fallback else 300
     for name, texts in (("source", ENGLISH), ("target", FRENCH)):
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(texts),
-            model_prefix=str(folder / name),
-            vocab_size=500 if shape.byte_fallback else 300,
-            model_type=shape.algorithm,
-            byte_fallback=shape.byte_fallback,
-            hard_vocab_limit=False,
-            minloglevel=2,
-            num_threads=1,
-        )
-        (folder / f"{name}.model").rename(folder / f"{name}.spm")
+        settings = {"vocab_size": size, "model_type": shape.algorithm, "byte_fallback": shape.byte_fallback}
+        train_sentencepiece(folder / f"{name}.spm", texts, **settings)
 
 
 def write_vocabularies(folder: Path, shape: MarianShape) -> tuple[dict[str, int], dict[str, int]]:

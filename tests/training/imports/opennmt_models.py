@@ -1,9 +1,11 @@
-"""CTranslate2 folders of random weights, as OpenNMT-py's models become one."""
+"""CTranslate2 folders, as models of OpenNMT-py and of the hub become one."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ctranslate2.converters import TransformersConverter
 from ctranslate2.specs import TransformerSpec
 
 from tests.training.imports.marian_models import MarianShape, train_pieces
@@ -11,7 +13,15 @@ from training.imports.sentencepiece_file import read_sentencepiece
 from training.networks.transformer import sinusoidal_positions
 
 
-def opennmt_folder(folder: Path, pre_norm: bool = True, **changed: Any) -> Path:
+def converted_folder(hub: Path, folder: Path, quantization: str | None = None) -> Path:
+    """Write what ``ct2-transformers-converter`` makes of a MarianMT model, and its SentencePiece models beside it."""
+    TransformersConverter(str(hub)).convert(str(folder), quantization=quantization)
+    for side in ("source.spm", "target.spm"):
+        shutil.copy(hub / side, folder / side)
+    return folder
+
+
+def opennmt_folder(folder: Path, pre_norm: bool = True, quantization: str | None = None) -> Path:
     """Write a CTranslate2 folder as OpenNMT-py's models become one, and its SentencePiece model beside it."""
     folder.mkdir(parents=True)
     train_pieces(folder, MarianShape(byte_fallback=True))
@@ -53,6 +63,6 @@ def opennmt_folder(folder: Path, pre_norm: bool = True, **changed: Any) -> Path:
     spec.register_target_vocabulary(pieces)
     spec.config.decoder_start_token = "<s>"
     spec.validate()
-    spec.optimize(quantization=changed.get("quantization"))
+    spec.optimize(quantization=quantization)
     spec.save(str(folder))
     return folder

@@ -1,7 +1,6 @@
 """MarianMT checkpoints in our network against transformers' own implementation."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +9,10 @@ from torch import nn
 
 from service.bundle.vocabulary import BOS, EOS, PAD
 from tests.training.imports.marian_models import MarianShape, write_model
+from training.data.batching import collate
 from training.imports.bundle import network_of
 from training.imports.marian import MarianOptions, read_marian
-from training.imports.source import ImportedModel
 from training.imports.vocabulary import UNK
-from training.networks.interface import Network
 
 SHAPES = {
     "swish, one table": MarianShape(),
@@ -26,39 +24,30 @@ SHAPES = {
 }
 
 
-def imported(folder: Path, **options: Any) -> tuple[ImportedModel, Network]:
-    """Return a folder's model as it is imported, and our network with its parameters."""
-    model = read_marian(folder, MarianOptions("imported", ("en",), ("fr",), **options))
-    return model, network_of(model)
-
-
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_logits_and_all_attention_are_those_of_transformers(shape: MarianShape, tmp_path: Path) -> None:
     theirs = write_model(tmp_path, shape)
-    model, network = imported(tmp_path)
+    model = read_marian(tmp_path, MarianOptions("imported", ("en",), ("fr",)))
+    network, rows = network_of(model), torch.from_numpy(model.rows[1])
     generator = np.random.default_rng(0)
-    size = len(model.rows[1])
-    known = [number for number in range(UNK + 1, size) if model.rows[1][number] > 1]
-    sides = [[[*generator.choice(known, length), EOS] for length in lengths] for lengths in ((9, 4, 1), (7, 3, 2))]
-    source, target = (torch.full((3, max(map(len, side))), PAD) for side in sides)
-    for tensor, side in ((source, sides[0]), (target, sides[1])):
-        for row, ids in enumerate(side):
-            tensor[row, : len(ids)] = torch.tensor(ids)
-    lengths = torch.tensor([len(ids) for ids in sides[0]])
-    shifted = torch.cat([torch.full((3, 1), BOS), target[:, :-1]], dim=1)
+    known = [number for number in range(UNK + 1, len(rows)) if rows[number] > 1]
+    sides = [
+        [np.array([*generator.choice(known, length), EOS], np.uint16) for length in lengths]
+        for lengths in ((9, 4, 1), (7, 3, 2))
+    ]
+    batch = collate(*sides)
     with torch.no_grad():
-        memory = network.encode(source, lengths)
-        ours = network.decode(shifted, memory)
+        memory = network.encode(batch.source, batch.source_lengths)
+        ours = network.decode(batch.target_in, memory)
         logits = network.logits(ours.hidden)
         wanted = theirs(
-            input_ids=torch.from_numpy(model.rows[0])[source],
-            attention_mask=(torch.arange(source.shape[1]) < lengths[:, None]).long(),
-            decoder_input_ids=torch.from_numpy(model.rows[1])[shifted],
+            input_ids=torch.from_numpy(model.rows[0])[batch.source],
+            attention_mask=(batch.source != PAD).long(),
+            decoder_input_ids=rows[batch.target_in],
             output_attentions=True,
         )
     # What no translation holds is out of reach in ours.
     kept = torch.from_numpy(model.target.producible)
-    rows = torch.from_numpy(model.rows[1])
     for row, (own, translation) in enumerate(zip(*sides, strict=True)):
         s, t = len(own), len(translation)
         assert torch.allclose(logits[row, :t][:, kept], wanted.logits[row, :t][:, rows[kept]], atol=1e-4)
@@ -70,7 +59,7 @@ def test_logits_and_all_attention_are_those_of_transformers(shape: MarianShape, 
         assert torch.allclose(memory.attention[row, :, :, :s, :s], encoder, atol=1e-5)
         decoder = torch.stack(wanted.decoder_attentions, 1)[row, :, :, :t, :t]
         assert torch.allclose(ours.decoder_attention[row, :, :, :t, :t], decoder, atol=1e-5)
-    others = np.setdiff1d(np.arange(size), model.target.producible)
+    others = np.setdiff1d(np.arange(len(rows)), model.target.producible)
     assert (logits[..., others] < -1e8).all()
     # Float graphs score the pieces of both languages, as the original does.
     assert isinstance(network, nn.Module)

@@ -5,11 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from service.bundle.load import load_bundle
-from service.bundle.shortlist import read_shortlist
 from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, write_model
-from tests.training.imports.opennmt_models import opennmt_folder
-from training.imports.bundle import ImportOptions, import_bundle, network_of
+from training.imports.bundle import network_of
 from training.imports.files import ImportRefused
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.shortlist import learn_import_shortlist, target_tokens
@@ -24,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Recommended")
 )
 def test_names_can_be_copied_with_the_pieces_of_the_target(shape: MarianShape, tmp_path: Path) -> None:
     write_model(tmp_path / "opus-mt-en-fr", shape)
-    model = read_marian(tmp_path / "opus-mt-en-fr", MarianOptions("opus-mt-en-fr", licence="MIT"))
+    model = read_marian(tmp_path / "opus-mt-en-fr", MarianOptions("opus-mt-en-fr"))
     tokens = target_tokens(model)
     assert not tokens.producible[[0, 1, 3]].any()
     assert tokens.producible[tokens.copies[tokens.copies != 0]].all()
@@ -32,38 +29,14 @@ def test_names_can_be_copied_with_the_pieces_of_the_target(shape: MarianShape, t
     for word in ("the", "house", "a"):
         [first, *_] = source.encode(word, add_special_tokens=False).ids
         spelled = [each for each in tokens.copies[first] if each]
-        piece = source.id_to_token(first)
-        assert "".join(str(target.id_to_token(int(each))) for each in spelled) == piece
+        assert "".join(str(target.id_to_token(int(each))) for each in spelled) == source.id_to_token(first)
 
 
-def test_lists_hold_only_what_a_translation_may_hold(tmp_path: Path) -> None:
-    write_model(tmp_path / "opus-mt-en-fr")
-    model = read_marian(tmp_path / "opus-mt-en-fr", MarianOptions("opus-mt-en-fr", licence="MIT"))
+def test_lists_hold_only_what_a_translation_may_hold_and_need_enough_text(marian: Path) -> None:
+    model = read_marian(marian, MarianOptions("opus-mt-en-fr"))
     learned = learn_import_shortlist(model, network_of(model), PAIRS[:300])
     producible = set(model.target.producible.tolist())
     assert set(learned.shortlist.always.tolist()) <= producible
     assert set(np.unique(learned.shortlist.likely).tolist()) <= producible | {0}
-
-
-def test_ctranslate2_models_take_one_too(tmp_path: Path) -> None:
-    from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
-
-    folder = opennmt_folder(tmp_path / "model")
-    options = Ctranslate2Options("argos-en-fr", ["en"], ["fr"], folder / "source.spm", licence="MIT")
-    model = read_ctranslate2(folder, options)
-    said: list[str] = []
-    output = import_bundle(
-        model, tmp_path / "models" / "argos-en-fr", ImportOptions(shortlist_text=PAIRS[:300], say=said.append)
-    )
-    manifest = load_bundle(output).manifest
-    name = manifest.graphs["int8"].shortlist
-    assert name is not None
-    assert len(read_shortlist(output / name, manifest.vocabulary_size).likely) == manifest.vocabulary_size
-    assert said[0].startswith("shortlist from 270 pairs")
-
-
-def test_too_little_text_is_refused(tmp_path: Path) -> None:
-    write_model(tmp_path / "opus-mt-en-fr")
-    model = read_marian(tmp_path / "opus-mt-en-fr", MarianOptions("opus-mt-en-fr", licence="MIT"))
     with pytest.raises(ImportRefused, match="has 20 pairs; at least 100 are needed"):
         learn_import_shortlist(model, network_of(model), PAIRS[:20])

@@ -1,0 +1,24 @@
+"""Models of the hub's form that several files import."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.training.imports.marian_models import write_model
+from tests.training.imports.toy_marian import train_toy
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a MarianMT model that has learnt the toy language."""
+    folder = tmp_path_factory.mktemp("toy") / "opus-mt-en-fr"
+    train_toy(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def marian(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a MarianMT model of random weights."""
+    folder = tmp_path_factory.mktemp("random") / "opus-mt-en-fr"
+    write_model(folder)
+    return folder
