@@ -66,9 +66,9 @@ def selection(found: AttentionMap, naming: Naming) -> str:
 def _selector(name: str, chosen: Selector) -> str:
     if chosen == "align":
         return f"alignment {name}"
-    if chosen == "mean":
-        return f"mean of {name}s"
-    return f"all {name}s" if chosen == "all" else f"{name} {chosen}"
+    if isinstance(chosen, int):
+        return f"{name} {chosen + 1}"  # people count from 1, the API from 0
+    return f"mean of {name}s" if chosen == "mean" else f"all {name}s"
 
 
 def legend(found: AttentionMap, panel: Panel, view: ViewName, several: bool) -> str:

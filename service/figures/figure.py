@@ -124,7 +124,7 @@ def _panels(found: AttentionMap) -> tuple[Panel, ...]:
         inner = weights if layer is None else weights[layer]
         heads = range(inner.shape[0]) if "head" in found.axes else (None,)
         for head in heads:
-            names = ("" if layer is None else f"layer {layer}", "" if head is None else f"head {head}")
+            names = ("" if layer is None else f"layer {layer + 1}", "" if head is None else f"head {head + 1}")
             panels.append(
                 _panel(
                     found,

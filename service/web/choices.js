@@ -4,8 +4,9 @@ import { showExamples } from "./examples.js";
 import { showGlossaries } from "./glossary.js";
 import { number, t } from "./i18n.js";
 import { showTitles } from "./second.js";
-import { AUTO, isDefault, languageName, model, nameOfModel, pair, pivot, session, source, sources, targets } from "./session.js";
-import { state } from "./state.js";
+import { AUTO, isDefault, languageName, nameOfModel, pair, pivot, seen, session, source, sources, targets } from "./session.js";
+import { recent, state } from "./state.js";
+import { isShort, translatesWhileTyping } from "./typing.js";
 
 const $ = (id) => document.getElementById(id);
 
@@ -16,11 +17,15 @@ function options(select, entries, chosen) {
   return select.value;
 }
 
-// A model in the list: its architecture, its score on a test set that all of the list have, and whether it is the default.
+// In words, how large a model is, and so how quick, and how good its translations of everyday sentences are.
+const sizeOf = (parameters) => (!parameters ? "" : parameters < 2e7 ? t("small and fast") : parameters < 1e8 ? t("of medium size and speed") : t("large and slow"));
+const goodness = ({ metric, score }) => (metric !== "BLEU" ? "" : score >= 40 ? t("good") : score >= 30 ? t("fair") : t("rough"));
+
+// A model in the list: its architecture, its size, its score on a test set that all of the list have, and whether it is the default.
 function modelLabel(one, others) {
   const score = scoresOf(one).find((own) => others.every((other) => scoresOf(other).some((its) => its.test_set === own.test_set && its.metric === own.metric)));
-  const measured = score ? `${score.metric} ${number(score.score, 1)} (${score.test_set.split(".")[0]})` : "";
-  return [nameOfModel(one, others), measured, isDefault(one) && others.length > 1 ? t("default") : ""].filter(Boolean).join(" · ");
+  const measured = score ? `${[goodness(score), score.metric].filter(Boolean).join(", ")} ${number(score.score, 1)} (${score.test_set.split(".")[0]})` : "";
+  return [nameOfModel(one, others), sizeOf(one.card?.parameters), measured, isDefault(one) && others.length > 1 ? t("default") : ""].filter(Boolean).join(" · ");
 }
 
 // The scores of a model for the chosen pair; a model of several pairs names the pair behind the test set.
@@ -29,25 +34,30 @@ function scoresOf(one) {
   return (one.card?.scores ?? []).filter(({ score, test_set }) => Number.isFinite(score) && (!/\.\w+-\w+$/.test(test_set) || test_set.endsWith(chosen)));
 }
 
-// The box as high as its text, and how much of what the server takes it holds.
+// How much of what the server takes the text holds, and what can be done with it.
 export function fit() {
   const { limit } = session;
-  const box = $("text");
-  box.style.height = "auto";
-  box.style.height = `${Math.min(box.scrollHeight + 2, innerHeight * 0.6)}px`;
   const length = [...state.text].length;
   $("count").textContent = Number.isFinite(limit) ? t("{length} / {limit} characters", { length: number(length), limit: number(limit) }) : "";
   $("count").classList.toggle("over", length > limit);
   $("clear").hidden = !state.text;
+  $("translate").hidden = translatesWhileTyping() && isShort(state.text);
   showExamples(state.text, sources());
+}
+
+// Languages as [code, name]: those that were chosen lately, then by name.
+function named(codes) {
+  const lately = recent();
+  const rank = (code) => (lately.includes(code) ? lately.indexOf(code) : lately.length);
+  return codes.map((code) => [code, languageName(code)]).sort((one, two) => rank(one[0]) - rank(two[0]) || one[1].localeCompare(two[1]));
 }
 
 // All lists and boxes, as the state has them.
 export function showChoices() {
   const detected = session.detected ? t("{language} (detected)", { language: languageName(session.detected) }) : t("Detect language");
-  const known = sources().map((code) => [code, languageName(code)]);
-  state.source = options($("source"), [...known, [AUTO, state.source === AUTO ? detected : t("Detect language")]], state.source);
-  state.target = options($("target"), targets(source()).map((code) => [code, languageName(code)]), state.target);
+  const known = named(sources());
+  state.source = options($("source"), [[AUTO, state.source === AUTO ? detected : t("Detect language")], ...known], known.some(([code]) => code === state.source) ? state.source : AUTO);
+  state.target = options($("target"), named(targets(source())), state.target);
   $("swap").disabled = !source() || !targets(state.target).includes(source());
   showModels();
   for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) $(name).value = state[name];
@@ -76,20 +86,20 @@ function showModels() {
 
 // The kinds, layers and heads of the model that is chosen.
 export function showLayers() {
-  const sizes = model()?.attention ?? {};
+  const sizes = seen()?.attention ?? {};
   const kinds = [["cross", t("target → source")], ["encoder", t("source → source")], ["decoder", t("target → target")]];
   const beside = state.view === "heatmap" || state.view === "table" ? [["occlusion", t("beside attention: occlusion")]] : [];
   state.kind = options($("kind"), [...kinds.filter(([kind]) => kind === "cross" || sizes[kind]), ...beside], state.kind);
   const size = sizes[state.kind] ?? { layers: 1, heads: 1 };
   const align = sizes.align ?? {};
-  const numbered = (label, at) => (at === undefined ? label : `${label} (${at})`);
+  const numbered = (label, at) => (at === undefined ? label : `${label} (${at + 1})`);
   const entries = (many, first, mean, each) => [
     ["", state.kind === "cross" ? first : mean],
     ...(state.kind === "cross" ? [["mean", mean]] : []),
     ...Array.from({ length: many ?? 1 }, (_, at) => [String(at), each(at)]),
   ];
-  const layers = entries(size.layers, numbered(t("alignment layer"), align.layer), t("mean of layers"), (at) => t("layer {number}", { number: at }));
-  const heads = entries(size.heads, numbered(t("alignment head"), align.head), t("mean of heads"), (at) => t("head {number}", { number: at }));
+  const layers = entries(size.layers, numbered(t("alignment layer"), align.layer), t("mean of layers"), (at) => t("layer {number}", { number: at + 1 }));
+  const heads = entries(size.heads, numbered(t("alignment head"), align.head), t("mean of heads"), (at) => t("head {number}", { number: at + 1 }));
   state.layer = options($("layer"), layers, state.layer);
   state.head = options($("head"), heads, state.head);
   const grid = state.view === "grid";

@@ -29,12 +29,12 @@ export function doubtsOf(sentences) {
     .filter(([one]) => typeof one.quality !== "number" && one.score < UNSURE).map(([, number]) => number);
   if (worst.length) {
     found.push(several
-      ? t("Check these sentences first: {numbers}. They may be wrong.", { numbers: joined(worst) })
+      ? [t("Check these sentences first. They may be wrong:"), worst.slice(0, 6)]
       : t("This sentence may be wrong."));
   }
   if (unsure.length) {
     found.push(several
-      ? t("The model was unsure (sentence {numbers}). Check the translation before you use it.", { numbers: joined(unsure) })
+      ? [t("The model was unsure. Check these sentences before you use them:"), unsure.slice(0, 6)]
       : t("The model was unsure. Check the translation before you use it."));
   }
   const source = sentences.filter(unchecked).flatMap((one) => numbers(one.source.text));

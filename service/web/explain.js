@@ -17,7 +17,7 @@ let control;
 const temperature = () => Math.exp(Number($("temperature").value));
 
 // Whether the view shows single weights of one head: only those have scores.
-export const explainable = () => state.view === "heatmap" && state.tokens === "subword" && state.specials === "keep"
+export const explainable = () => state.view === "heatmap" && state.tokens === "subword" && state.specials !== "renormalise"
   && state.layer !== "mean" && state.head !== "mean" && (state.kind === "cross" || (state.layer !== "" && state.head !== ""));
 
 export function closeExplanation() {
@@ -34,7 +34,7 @@ export async function explain(row, column) {
   if (!explainable()) {
     $("explain").hidden = false;
     $("explain-parts").hidden = true;
-    $("explain-note").textContent = t("Choose subwords, the end token shown, and one layer and one head, to see what a weight is made of.");
+    $("explain-note").textContent = t("Choose subwords, and one layer and one head, to see what a weight is made of.");
     return;
   }
   const { kind, layer, head } = state;
@@ -53,7 +53,7 @@ export async function explain(row, column) {
 }
 
 function choices(select, names, chosen) {
-  select.replaceChildren(...names.map((name, at) => new Option(`${at}: ${name}`, at, false, at === chosen)));
+  select.replaceChildren(...names.map((name, at) => new Option(`${at + 1}: ${name}`, at, false, at === chosen)));
   select.value = chosen;
 }
 
@@ -68,7 +68,7 @@ function bars(terms) {
     for (const [name, value] of Object.entries(place)) bar.setAttribute(name, value.toFixed(2));
     bar.setAttribute("class", term < 0 ? "less" : "more");
     const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
-    title.textContent = `${at}: ${number(term, 3)}`;
+    title.textContent = `${at + 1}: ${number(term, 3)}`;
     bar.append(title);
     return bar;
   }));

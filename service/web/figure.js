@@ -35,37 +35,35 @@ function arranged(specification, columns) {
 // Make a picture as narrow as the room, but not smaller than `least`. Gives whether it fits then.
 function shrink(svg, room, least) {
   const wide = svg.clientWidth;
-  if (room / wide < 1) {
-    svg.style.width = `${Math.floor(wide * Math.max(room / wide, least))}px`;
+  const tall = (innerHeight - svg.getBoundingClientRect().top - scrollY - 16) / svg.clientHeight; // one screen, if that is enough
+  const scale = Math.min(room / wide, tall >= LEAST_SCALE ? tall : 1);
+  if (scale < 1) {
+    svg.style.width = `${Math.floor(wide * Math.max(scale, least))}px`;
     svg.style.height = "auto";
   }
   return room / wide >= least;
 }
 
 // Draw into a box: panels below each other where they do not fit beside each other, and where that is not enough the
-// heading as text of the page, in `heading`, and the whole smaller. Gives whether one still has to scroll sideways.
+// whole smaller; its heading is text of the page, in `heading`. Gives whether one still has to scroll sideways.
 // `chosen` is called with the row and the column of a cell that is clicked.
-export async function draw(box, specification, heading, chosen) {
+export async function draw(box, { title, ...bare }, heading, chosen) {
   const embed = await load();
-  const room = box.clientWidth;
+  const room = box.parentElement.clientWidth;
   // ast: expressions are interpreted, not compiled, which a strict content security policy asks for.
   const drawn = async (shown) => {
-    const { view } = await embed(box, shown, { renderer: "svg", ast: true, actions: false, tooltip: { theme: "custom" } });
+    const { view } = await embed(box, { ...shown, padding: 4 }, { renderer: "svg", ast: true, actions: false, tooltip: { theme: "custom" } });
     view.addEventListener("click", (_, item) => { if (item?.datum?.t !== undefined && item.datum.s !== undefined) chosen(item.datum.t, item.datum.s); });
     return box.querySelector("svg");
   };
-  heading.replaceChildren();
-  box.setAttribute("aria-label", specification.description);
-  box.lang = "en"; // the server writes the texts of figures in English
-  for (let columns = specification.columns ?? panels(specification)?.length ?? 1; columns > 0; columns -= 1) {
-    const svg = await drawn(panels(specification) ? arranged(specification, columns) : specification);
-    if (shrink(svg, room, SLIGHTLY)) return false;
+  box.setAttribute("aria-label", bare.description);
+  box.lang = heading.lang = "en"; // the server writes the texts of figures in English
+  heading.replaceChildren(...[["strong", title.text], ["small", title.subtitle]].flatMap(([kind, lines]) => (
+    [lines].flat().map((line) => Object.assign(document.createElement(kind), { textContent: line, dir: "auto" })))));
+  for (let columns = bare.columns ?? panels(bare)?.length ?? 1; columns > 1; columns -= 1) {
+    if (shrink(await drawn(arranged(bare, columns)), room, SLIGHTLY)) return false;
   }
-  const { title, ...bare } = panels(specification) ? arranged(specification, 1) : specification;
-  for (const [kind, lines] of [["strong", title.text], ["small", title.subtitle]]) {
-    for (const line of lines) heading.append(Object.assign(document.createElement(kind), { textContent: line, dir: "auto" }));
-  }
-  return !shrink(await drawn({ ...bare, padding: 4 }), room, LEAST_SCALE);
+  return !shrink(await drawn(panels(bare) ? arranged(bare, 1) : bare), room, LEAST_SCALE);
 }
 
 // Weights as tables, one for each map, layer and head; `align` is a model's aligning layer and head, by its name.
@@ -76,7 +74,7 @@ export function tables(box, content, align) {
 
 function chosen(map, align) {
   const { layer, head } = map;
-  const number = (name, value) => (value === "align" ? align?.[name] ?? t("of the alignment") : value);
+  const number = (name, value) => (value === "align" ? align?.[name] + 1 || t("of the alignment") : value + 1);
   const layers = layer === "mean" ? t("mean of layers") : t("layer {number}", { number: number("layer", layer) });
   const heads = head === "mean" ? t("mean of heads") : t("head {number}", { number: number("head", head) });
   return `${layers}, ${heads}${layer === "align" && head === "align" ? ` (${t("the alignment head")})` : ""}`;
@@ -86,7 +84,7 @@ function* matrices(map, align) {
   const names = map.axes.slice(0, -2);
   function* down(weights, depth, caption) {
     if (depth === names.length) yield [caption.join(", ") || chosen(map, align), weights];
-    else for (const [number, inner] of weights.entries()) yield* down(inner, depth + 1, [...caption, names[depth] === "layer" ? t("layer {number}", { number }) : t("head {number}", { number })]);
+    else for (const [number, inner] of weights.entries()) yield* down(inner, depth + 1, [...caption, names[depth] === "layer" ? t("layer {number}", { number: number + 1 }) : t("head {number}", { number: number + 1 })]);
   }
   yield* down(map.weights, 0, []);
 }

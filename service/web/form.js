@@ -1,5 +1,6 @@
 // What people do: typing, choosing, pointing, copying.
 
+import { closeAlternatives, listenToAlternatives } from "./alternatives.js";
 import { fit, showChoices } from "./choices.js";
 import { listenToExamples } from "./examples.js";
 import { listenToFiles } from "./files.js";
@@ -7,33 +8,51 @@ import { listenToGlossary } from "./glossary.js";
 import { t } from "./i18n.js";
 import { keepKey } from "./key.js";
 import { complain, say } from "./messages.js";
+import { listenToTabs } from "./results.js";
 import { showTitles, wantsBoth } from "./second.js";
 import { sentences, session, source } from "./session.js";
-import { VIEWS, here, remember, state } from "./state.js";
-import { clear, look, translate } from "./translation.js";
-import { afterPause, cancelTyped, isShort, listenToSwitch, translatesWhileTyping } from "./typing.js";
-import { choose, showView } from "./view.js";
+import { here, remember, state, used } from "./state.js";
+import { choose, clear, look, translate, wait } from "./translation.js";
+import { isShort, listenToSwitch, soon, translatesWhileTyping } from "./typing.js";
+import { choose as chooseView, showView } from "./view.js";
+import { forgetWords, listenToWords } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
+
+let swapped; // what was in both boxes before the last swap, and the text that it has put into the box
 
 // Put a text into the box, as if the visitor had typed it.
 function write(text) {
   state.text = $("text").value = text;
   state.sentence = "0";
+  forgetWords(text);
   fit();
   remember();
 }
 
-// Translate back: the languages change sides, and the translation becomes the text.
+// Translate back: the languages change sides, and the translation becomes the text. A second swap gives the first text back.
 function swap() {
   const [from, into] = [source(), state.target];
-  const text = $("translation").textContent || state.text;
+  const text = swapped?.written === state.text ? swapped.text : session.legs.length ? session.translation : state.text;
+  swapped = { text: state.text, written: text };
   session.detected = "";
   Object.assign(state, { source: into, target: from, model: "", leg: "1", layer: "", head: "" });
   write(text);
   showChoices();
   if (state.text) translate();
   else clear();
+}
+
+// Translate what is in the box if that may be done while it is typed.
+function translateTyped() {
+  fit();
+  forgetWords(state.text);
+  closeAlternatives();
+  if (!state.text) return clear();
+  if (!session.models.length || !translatesWhileTyping()) return clear();
+  if (!isShort(state.text)) return wait();
+  $("translation").setAttribute("aria-busy", "true"); // it belongs to another text for a moment
+  soon(() => translate({ typed: true }));
 }
 
 // `open` asks the server anew, `begin` shows what the address says.
@@ -49,19 +68,23 @@ export function listen({ open, begin }) {
   for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) {
     $(name).addEventListener("input", () => { state[name] = $(name).value; remember(); });
   }
-  $("text").addEventListener("input", () => {
-    fit();
-    if (!state.text) clear();
-    else if (translatesWhileTyping() && !state.live && session.models.length) {
-      if (isShort(state.text)) return afterPause(() => translate({ typed: true }));
-      cancelTyped();
-      say(t("A long text is not translated as you type. Choose Translate, or press Ctrl + Enter."));
-    }
+  $("text").addEventListener("input", translateTyped);
+  listenToSwitch($("typing"), fit);
+  listenToWords(choose);
+  listenToAlternatives();
+  listenToTabs(chooseView);
+  const fold = (event) => document.querySelectorAll(".menu[open]").forEach((menu) => { menu.open = event.type === "pointerdown" && menu.contains(event.target); });
+  document.addEventListener("pointerdown", fold);
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") fold(event); });
+  $("look").addEventListener("click", () => {
+    state.view = state.view ? "" : "heatmap";
+    remember();
+    look().catch(complain);
+    if (state.view) $("look").scrollIntoView({ block: "nearest" });
   });
-  listenToSwitch($("typing"));
   listenToExamples((text) => { write(text); translate(); $("text").focus(); });
   listenToFiles();
-  listenToGlossary(() => { if (state.text && session.models.length) translate(); });
+  listenToGlossary(() => { if (state.text && session.models.length) soon(() => translate({ typed: true })); });
   $("clear").addEventListener("click", () => { write(""); clear(); $("text").focus(); });
   $("swap").addEventListener("click", swap);
   $("both-models").addEventListener("change", () => {
@@ -76,16 +99,21 @@ export function listen({ open, begin }) {
     open();
   });
   $("target_text").addEventListener("change", () => { if (sentences().length) look().catch(complain); });
-  $("live").addEventListener("change", () => { state.live = $("live").checked ? "1" : ""; remember(); });
+  $("live").addEventListener("change", () => {
+    state.live = $("live").checked ? "1" : "";
+    remember();
+    if (state.text) translate();
+  });
   for (const name of ["source", "target", "model"]) {
     $(name).addEventListener("change", () => {
       state[name] = $(name).value;
       if (name !== "model") Object.assign(state, { model: "", leg: "1" });
       if (name === "source") session.detected = "";
       Object.assign(state, { layer: "", head: "" });
+      if (name !== "model") used($(name).value);
       showChoices();
       remember();
-      if (state.text && sentences().length) translate();
+      if (state.text) translate();
     });
   }
   for (const name of ["kind", "layer", "head", "tokens", "specials"]) {
@@ -95,19 +123,7 @@ export function listen({ open, begin }) {
       showView();
     });
   }
-  $("views").addEventListener("click", (event) => {
-    const tab = event.target.closest("[role=tab]");
-    if (tab) choose(tab.dataset.view);
-  });
-  $("views").addEventListener("keydown", (event) => {
-    const at = VIEWS.indexOf(state.view);
-    const next = { ArrowRight: (at + 1) % VIEWS.length, ArrowLeft: (at + VIEWS.length - 1) % VIEWS.length, Home: 0, End: VIEWS.length - 1 }[event.key];
-    if (next === undefined) return;
-    event.preventDefault();
-    choose(VIEWS[next]);
-    $(`tab-${VIEWS[next]}`).focus();
-  });
-  const copied = { "copy-translation": () => $("translation").textContent, "copy-second": () => $("second-translation").textContent, "copy-link": here, "copy-curl": () => $("curl").textContent };
+  const copied = { "copy-translation": () => session.translation, "copy-second": () => $("second-translation").textContent, "copy-link": here, "copy-curl": () => $("curl").textContent };
   for (const [button, text] of Object.entries(copied)) {
     $(button).addEventListener("click", async () => {
       try {

@@ -51,9 +51,8 @@ function button(label, pressed, act) {
   return made;
 }
 
-// The tab, if there is a gallery for these languages, and under it the groups; `redraw` shows the view again.
+// The groups, if the view is open; `redraw` shows the view again.
 export function showGallery(redraw) {
-  $("tab-models").hidden = gallery().length === 0;
   const open = state.view === "models";
   $("gallery").hidden = !open;
   if (!open) return;

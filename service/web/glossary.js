@@ -38,6 +38,7 @@ export function glossary() {
     if (!line.trim()) continue;
     const cut = line.indexOf("=");
     if (cut < 0) throw new Error(t("Line {number} of your terms has no “=”.", { number: at + 1 }));
+    if (!/[\p{L}\p{N}]/u.test(line.slice(0, cut))) throw new Error(t("Line {number} of your terms has no word before “=”.", { number: at + 1 }));
     pairs.push([line.slice(0, cut).trim(), line.slice(cut + 1).split("|").map((form) => form.trim())]);
   }
   return pairs.length ? pairs : undefined;
@@ -48,6 +49,6 @@ export const usesGlossary = () => !pivot() && Boolean($("glossary").value || $("
 
 // `changed` translates again.
 export function listenToGlossary(changed) {
-  $("terms").addEventListener("change", changed);
+  $("terms").addEventListener("input", changed);
   $("glossary").addEventListener("change", () => { showGlossaries(); changed(); });
 }

@@ -40,7 +40,7 @@ function showSwitches() {
   const active = on();
   const focused = document.activeElement?.dataset?.head;
   $("head-switches").replaceChildren(...shown.weights.map((_, head) => {
-    const made = button(t("head {number}", { number: head }), active.includes(head));
+    const made = button(t("head {number}", { number: head + 1 }), active.includes(head));
     made.classList.add("head", `c${head % COLOURS}`);
     made.dataset.head = head;
     return made;
@@ -99,7 +99,7 @@ function tell() {
   const found = on().map((head) => {
     const row = side === "from" ? shown.weights[head][only] : shown.weights[head].map((weights) => weights[only]);
     const best = row.reduce((most, value, at) => ((value ?? 0) > (row[most] ?? 0) ? at : most), 0);
-    return t("head {number}: “{token}” {percent}", { number: head, token: (side === "from" ? to : from)[best], percent: percent(row[best] ?? 0) });
+    return t("head {number}: “{token}” {percent}", { number: head + 1, token: (side === "from" ? to : from)[best], percent: percent(row[best] ?? 0) });
   }).join("; ");
   const token = (side === "from" ? from : to)[only];
   $("heads-note").textContent = side === "from" ? t("“{token}” looks most at {found}", { token, found }) : t("“{token}” is looked at most by {found}", { token, found });
@@ -157,6 +157,7 @@ export async function showHeads(signal) {
   locked = false;
   $("head-from-title").textContent = { cross: t("Translation"), encoder: t("Your text"), decoder: t("Translation") }[shown.kind];
   $("head-to-title").textContent = { cross: t("Your text"), encoder: t("Your text"), decoder: t("Translation so far") }[shown.kind];
+  $("head-view").classList.toggle("across", shown.kind === "cross"); // the text is on the left, as in every view
   showTokens();
   paint();
 }

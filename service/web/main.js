@@ -8,17 +8,15 @@ import { offerFiles } from "./files.js";
 import { listen } from "./form.js";
 import { loadGlossaries } from "./glossary.js";
 import { listenToHeads } from "./heads.js";
-import { startLanguage, t } from "./i18n.js";
+import { language, startLanguage, t } from "./i18n.js";
 import { key } from "./key.js";
 import { askForKey, complain, say } from "./messages.js";
-import { labelPooling, listenToPooling } from "./pooling.js";
-import { sentences, session } from "./session.js";
+import { session } from "./session.js";
 import { recall, state } from "./state.js";
 import { listenToSteps } from "./steps.js";
 import { followTheme } from "./theme.js";
 import { clear, forgetText, look, showResults, translate } from "./translation.js";
 import { setPause } from "./typing.js";
-import { showView } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
 
@@ -38,15 +36,13 @@ async function start() {
     say("");
     showChoices();
     showResults();
-    labelPooling();
     labelExplanation();
     look().catch(complain);
   });
-  listenToPooling();
   listenToExplanation();
   listenToHeads();
   listenToSteps();
-  labelTheme = followTheme($("theme"), () => { labelPooling(); if (sentences().length) showView(); });
+  labelTheme = followTheme($("theme"), () => { look().catch(complain); });
   try {
     const settings = await get("frontend/settings");
     session.limit = settings.charLimit > 0 ? settings.charLimit : Infinity; // -1 would mean no limit
@@ -69,6 +65,7 @@ async function open() {
   try {
     [session.models, session.languages] = await Promise.all([get("models").then((answer) => answer.models), get("languages")]);
     say(session.models.length ? "" : t("No model is loaded yet. Try again in a moment."));
+    if (!location.hash && language !== "en") state.target = language; // a German browser: to German
     if (session.models.length) begin();
     loadGlossaries();
     load().catch(() => {}); // in the background; a view that needs it then says why it failed

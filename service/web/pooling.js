@@ -1,7 +1,8 @@
 // Attention pooling: the server computes weights and fit for a kernel and a width; the page paints them.
 
 import { get } from "./api.js";
-import { number, t, tn } from "./i18n.js";
+import { number, startLanguage, t, tn } from "./i18n.js";
+import { followTheme } from "./theme.js";
 
 const $ = (id) => document.getElementById(id);
 const SIDE = 500; // units of the curve's picture
@@ -73,7 +74,7 @@ function drawFit({ queries, truth, fit, keys, values }) {
 }
 
 // Write and paint what was last answered, in the language and the colours of the page.
-export function labelPooling() {
+function labelPooling() {
   if (!shown) return;
   $("kernel-width-value").textContent = number(shown.width, 2); // a slider's place is only near it
   paintWeights(shown);
@@ -103,14 +104,15 @@ async function ask(asked) {
   }
 }
 
-export function listenToPooling() {
-  const moved = () => {
-    $("kernel-width-value").textContent = number(width(), 2);
-    clearTimeout(waiting);
-    waiting = setTimeout(() => ask(width().toFixed(4)), PAUSE);
-  };
-  $("kernel-width").addEventListener("input", moved);
-  $("kernel").addEventListener("change", moved);
-  $("kernel-learned").addEventListener("click", () => ask("learned"));
-  $("pooling").addEventListener("toggle", () => { if ($("pooling").open && !shown) ask("learned"); });
-}
+const moved = () => {
+  $("kernel-width-value").textContent = number(width(), 2);
+  clearTimeout(waiting);
+  waiting = setTimeout(() => ask(width().toFixed(4)), PAUSE);
+};
+$("kernel-width").addEventListener("input", moved);
+$("kernel").addEventListener("change", moved);
+$("kernel-learned").addEventListener("click", () => ask("learned"));
+let labelTheme = () => {};
+await startLanguage($("language"), () => { labelTheme(); labelPooling(); });
+labelTheme = followTheme($("theme"), labelPooling);
+ask("learned");

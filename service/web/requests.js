@@ -2,34 +2,38 @@
 
 import { drawnModels } from "./gallery.js";
 import { glossary, usesGlossary } from "./glossary.js";
-import { model, other, sentences, shown } from "./session.js";
+import { borrows, model, other, seen, sentences, shown } from "./session.js";
 import { state } from "./state.js";
 import { dark } from "./theme.js";
 
-// As many hypotheses as the server keeps: one more than alternatives are wanted, at least. Asked for by name, so that
-// the attention shown is that of the translation shown.
-export const alternatives = () => (state.live ? 0 : Number(state.alternatives) || 0);
-const beam = () => (state.live ? 1 : Math.max(Number(state.beam_size) || 4, Math.min(alternatives() + 1, 8)));
-export const searchFields = () => ({ beam_size: beam(), length_penalty: Number(state.length_penalty), glossary: glossary() });
+// The number of a field within its limits, or what the field begins with.
+const within = (name) => {
+  const { min, max, defaultValue } = document.getElementById(name);
+  const number = Number(state[name]);
+  return state[name] && Number.isFinite(number) ? Math.min(Math.max(number, min), max) : Number(defaultValue);
+};
+const beam = () => (state.live ? 1 : Math.round(within("beam_size")));
+export const searchFields = () => ({ beam_size: beam(), length_penalty: within("length_penalty"), glossary: glossary() });
 
 export function fieldsOfSentence() {
   const sentence = sentences()[Number(state.sentence)] ?? sentences()[0];
   const [source, target] = shown(); // of a leg, too: its request needs nothing of the other one
   return {
     text: sentence?.source.text ?? state.text, source, target, model: state.model,
-    // Attention knows no glossary: it shows the translation that was made with one.
-    target_text: state.target_text || (usesGlossary() ? sentence?.target.text : ""),
+    // Attention knows no glossary, and finds one translation: it shows the one that was made with terms, or chosen.
+    target_text: state.target_text || (usesGlossary() || sentence?.chosen ? sentence?.target.text : ""),
     beam_size: beam() === 4 ? "" : String(beam()),
-    length_penalty: state.length_penalty === "1" ? "" : state.length_penalty,
+    length_penalty: within("length_penalty") === 1 ? "" : String(within("length_penalty")),
   };
 }
 
 // The layer of the list's first entry: with all of its heads it needs its number.
-const alignmentLayer = () => (state.kind === "cross" ? String(model()?.attention.align?.layer ?? 0) : "mean");
+const alignmentLayer = () => (state.kind === "cross" ? String(seen()?.attention.align?.layer ?? 0) : "mean");
 
 export function fieldsOfView(format) {
   const fields = { ...fieldsOfSentence(), tokens: state.tokens, specials: state.specials };
-  let digests = [model()?.digest];
+  let digests = [seen()?.digest];
+  if (borrows()) Object.assign(fields, { model: seen().name, target_text: fields.target_text || sentences()[Number(state.sentence)]?.target.text });
   if (state.view === "steps") {
     const { layer, head } = state;
     return { ...fieldsOfSentence(), target_text: "", view: "steps", layer, head, digest: digests[0]?.slice(0, 19), format };

@@ -8,6 +8,8 @@ export const session = {
   languages: [],
   limit: Infinity, // characters that the server takes
   legs: [], // the sentences of each leg of the translation that is shown: one, or two through a pivot language
+  text: "", // the text of which the translation is shown
+  translation: "",
   between: undefined, // the text between two legs, and its language
   detected: "", // the language of the text, if the visitor leaves it to the server
 };
@@ -40,6 +42,11 @@ export const isDefault = (one, of = shown()) => Boolean(served(one, of)?.default
 export const pair = (of = shown()) => session.models.filter((one) => served(one, of) && !one.gallery);
 export const gallery = (of = shown()) => session.models.filter((one) => served(one, of) && one.gallery);
 export const model = (of = shown()) => pair(of).find((one) => (state.model ? one.name === state.model : isDefault(one, of)));
+
+// The model of the view that is open: for one with a single head, its heads are those of the other model.
+const headsOf = (one) => (one?.attention.cross?.layers ?? 1) * (one?.attention.cross?.heads ?? 1);
+export const borrows = () => ["heads", "grid"].includes(state.view) && headsOf(model()) === 1 && headsOf(other()) > 1;
+export const seen = () => (borrows() ? other() : model());
 
 // What distinguishes a model from the others of its pair.
 export function nameOfModel(one, others) {

@@ -3,7 +3,7 @@
 
 export const DEFAULTS = {
   text: "", source: "en", target: "fr", model: "", target_text: "", beam_size: "4", length_penalty: "1", alternatives: "3",
-  live: "", both: "", view: "heatmap", kind: "cross", layer: "", head: "", tokens: "subword", specials: "keep", sentence: "0",
+  live: "", both: "", view: "", kind: "cross", layer: "", head: "", tokens: "subword", specials: "drop", sentence: "0",
   leg: "1", models: "", heads: "",
 };
 export const VIEWS = ["heatmap", "lines", "heads", "grid", "steps", "compare", "contrast", "models", "table"];
@@ -36,6 +36,15 @@ export function writeAddress() {
 export function remember() {
   clearTimeout(waiting);
   waiting = setTimeout(writeAddress, PAUSE);
+}
+
+// The languages that the visitor has chosen, the last one first.
+const LANGUAGES = "languages"; // in the browser's storage
+export function recent() {
+  try { return localStorage.getItem(LANGUAGES)?.split(",") ?? []; } catch { return []; }
+}
+export function used(code) {
+  try { localStorage.setItem(LANGUAGES, [...new Set([code, ...recent()])].filter((one) => one !== "auto").slice(0, 3)); } catch { /* a browser that stores nothing */ }
 }
 
 addEventListener("pagehide", () => { if (waiting) writeAddress(); });

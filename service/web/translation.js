@@ -1,29 +1,28 @@
 // Translates the text, and shows the translation, its sentences and their words.
 
-import { attention, events, post } from "./api.js";
-import { fit, showChoices } from "./choices.js";
+import { closeAlternatives, openAlternatives } from "./alternatives.js";
+import { events, post } from "./api.js";
+import { showChoices } from "./choices.js";
 import { doubtsOf } from "./doubts.js";
 import { number, t, tn } from "./i18n.js";
 import { Live } from "./live.js";
 import { glossary } from "./glossary.js";
 import { complain, say } from "./messages.js";
-import { showMarked } from "./quality.js";
-import { alternatives, fieldsOfSentence, searchFields } from "./requests.js";
-import { liveBox, showAlternatives, showDoubts, showPivot } from "./results.js";
+import { searchFields } from "./requests.js";
+import { liveBox, showDoubts, showPivot } from "./results.js";
 import { clearSecond, translateSecond } from "./second.js";
-import { AUTO, languageName, legs, model, pivot, sentences, session, shown, source, targets } from "./session.js";
+import { AUTO, languageName, legs, model, pivot, sentences, session, source, sources, targets } from "./session.js";
 import { remember, state, writeAddress } from "./state.js";
 import { cancelTyped } from "./typing.js";
 import { showView, stopDrawing } from "./view.js";
-import { Words } from "./words.js";
+import { forgetWords, showWords } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 
 let translating;
-let looking;
+let announced; // the timer after which a new translation is read out
 let translated; // the text that is shown, if one is
 let notices = []; // what the server warns of, as functions that return it in the language of the page
-const words = new Words($("source-words"), $("target-words"), $("partners"));
 
 // The text comes from the address, which may also have the visitor's own translation of it.
 export function forgetText() {
@@ -31,25 +30,31 @@ export function forgetText() {
 }
 
 // Show nothing of an earlier translation.
+function empty() {
+  stopDrawing();
+  closeAlternatives();
+  clearTimeout(announced);
+  session.legs = [];
+  session.between = undefined;
+  $("translation").replaceChildren();
+  $("spoken").textContent = "";
+  $("copy-translation").hidden = true;
+  clearSecond();
+  showDoubts([]);
+  showPivot();
+  forgetWords(state.text);
+  $("look").hidden = $("words-hint").hidden = $("inside").hidden = true;
+  $("writing")?.remove();
+}
+
 export function clear() {
   cancelTyped();
   translating?.abort();
-  looking?.abort();
-  stopDrawing();
-  session.legs = [];
-  session.between = undefined;
   session.detected = "";
-  $("translation").textContent = "";
-  $("copy-translation").hidden = true;
-  clearSecond();
-  showAlternatives([]);
-  showDoubts([]);
-  showPivot();
-  $("words").hidden = $("inside").hidden = $("error").hidden = true;
-  $("writing")?.remove();
+  empty();
+  $("error").hidden = true;
   say("");
   if (state.source === AUTO) showChoices();
-  fit(); // the box was as high as the translation beside it
 }
 
 // The visitor's own translation belongs to one sentence, and is forgotten with it.
@@ -57,61 +62,73 @@ function forgetOwn() {
   state.target_text = $("target_text").value = "";
 }
 
+// No translation of another text may stand beside one that cannot be translated.
+function fail(error) {
+  if (error.name === "AbortError") return;
+  empty();
+  complain(error);
+}
+
+// A long text waits for the button; the old translation does not.
+export function wait() {
+  cancelTyped();
+  translating?.abort();
+  empty();
+  $("error").hidden = true;
+  if (tooLong()) return fail(tooLong());
+  say(t("A long text is not translated as you type. Choose Translate, or press Ctrl + Enter."));
+}
+
+function tooLong() {
+  const over = [...state.text].length - session.limit;
+  return over > 0 ? new Error(tn("The text is {count} character too long for this server.", "The text is {count} characters too long for this server.", over)) : undefined;
+}
+
 // Translate the text; `typed` while the visitor is typing, so nothing is announced before there is a result.
 export async function translate({ typed = false } = {}) {
   cancelTyped();
   translating?.abort();
-  looking?.abort();
   if (!state.text.trim()) {
     clear();
     if (typed) return;
     say(t("Type a text to translate first."));
     return void $("text").focus();
   }
-  const over = [...state.text].length - session.limit;
-  if (over > 0) return void complain(new Error(tn("The text is {count} character too long for this server.", "The text is {count} characters too long for this server.", over)));
+  if (tooLong()) return void fail(tooLong());
   if (translated !== undefined && translated !== state.text) forgetOwn();
   translated = state.text;
   const control = (translating = new AbortController());
-  $("error").hidden = true;
   $("writing")?.remove();
   if (!pivot()) showPivot();
   $("translation").setAttribute("aria-busy", "true");
-  if (!typed) {
-    $("translate").disabled = true;
-    say(t("Translating…"));
-  }
+  if (!typed) say(t("Translating…"));
   try {
     if (state.source === AUTO) await detect(control.signal);
     await run(control.signal);
     await look();
   } catch (error) {
-    complain(error);
+    fail(error);
   } finally {
-    if (translating === control) {
-      $("translate").disabled = false;
-      $("translation").removeAttribute("aria-busy");
-    }
+    if (translating === control) $("translation").removeAttribute("aria-busy");
   }
 }
 
 async function run(signal) {
   const began = performance.now();
+  const text = state.text;
   const search = { source: source(), target: state.target, model: state.model || undefined };
+  const terms = searchFields();
   if (state.live) await watch(search, signal);
-  const asked = post("translate", {
-    ...search, q: state.text, details: true, alternatives: alternatives(), ...searchFields(),
-  }, signal);
-  const second = translateSecond(state.text, asked, signal);
+  const asked = post("translate", { ...search, q: text, details: true, ...terms }, signal);
+  const second = translateSecond(text, asked, signal);
   second.catch(() => {}); // its failure is reported below, after the translation itself
   const answer = await asked;
-  showMarked($("translation"), answer.translatedText, answer.details?.sentences ?? []);
+  $("error").hidden = true;
   $("translation").lang = state.target;
   $("copy-translation").hidden = false;
-  showAlternatives(answer.alternatives ?? []);
   const { sentences: found = [], pivot: first } = answer.details ?? {};
   session.legs = first ? [first.sentences, found] : [found];
-  session.between = first;
+  Object.assign(session, { between: first, text, translation: answer.translatedText });
   const warnings = answer.warnings ?? [];
   notices = warnings.map((one) => noticeOf(one, search.source)).filter(Boolean);
   showResults();
@@ -127,11 +144,30 @@ async function run(signal) {
   writeAddress();
 }
 
-// The text between two legs, and the doubts about the translation, in the language of the page.
+// The words of the translation, the text between two legs, and the doubts, in the language of the page.
 export function showResults() {
+  if (!session.legs.length) return;
+  closeAlternatives();
+  showWords(session.text, session.translation, session.legs, session.between?.text);
+  forgetWords(state.text); // the visitor may have typed on
+  clearTimeout(announced);
+  announced = setTimeout(() => { $("spoken").textContent = session.translation; }, 1_000);
   showPivot(session.between, languageName(session.between?.language));
-  const doubts = new Set(session.legs.flatMap(doubtsOf));
-  showDoubts([...notices.map((notice) => notice()), ...doubts].filter(Boolean));
+  showDoubts([...notices.map((notice) => notice()), ...session.legs.flatMap(doubtsOf)].filter(Boolean));
+}
+
+// Show the list of other translations at a word.
+export function choose(word) {
+  openAlternatives(word, (at, sentence) => {
+    const found = session.legs.at(-1);
+    const begin = found.slice(0, at).reduce((end, one) => session.translation.indexOf(one.target.text, end) + one.target.text.length, 0);
+    const from = session.translation.indexOf(found[at].target.text, begin);
+    session.translation = session.translation.slice(0, from) + sentence.target.text + session.translation.slice(from + found[at].target.text.length);
+    found[at] = sentence;
+    showResults();
+    $("translation").querySelector(`[data-sentence="${at}"] .word`)?.focus();
+    look().catch(complain);
+  });
 }
 
 // Find the language of the text; if it cannot be translated into the chosen one, choose another.
@@ -140,7 +176,9 @@ async function detect(signal) {
   if (!best || best.confidence === 0 || !targets(best.language).length) {
     session.detected = "";
     showChoices();
-    throw new Error(t("The language of this text was not recognised. Choose it in the list “From”."));
+    throw new Error(best?.confidence
+      ? t("This looks like {language}. This server translates from {languages}.", { language: languageName(best.language), languages: sources().map(languageName).join(", ") })
+      : t("The language of this text was not recognised. Choose it in the list “From”."));
   }
   if (session.detected !== best.language) Object.assign(state, { model: "", leg: "1", layer: "", head: "" });
   session.detected = best.language;
@@ -159,7 +197,7 @@ function noticeOf(warning, chosen) {
 }
 
 async function watch(search, signal) {
-  $("words").hidden = $("inside").hidden = true;
+  $("look").hidden = $("inside").hidden = true;
   const live = new Live($("translation"), liveBox());
   try {
     for await (const [name, data] of events("translate/stream", { ...search, q: state.text, glossary: glossary() }, signal)) {
@@ -207,23 +245,15 @@ function showLegs() {
   }), { sentence: "0", layer: "", head: "" });
 }
 
-// Words and figure of the sentence that is chosen.
+// The figure of the sentence that is chosen, if the visitor looks inside.
 export async function look() {
-  looking?.abort();
   const any = sentences().length > 0;
-  $("words").hidden = $("inside").hidden = !any;
-  if (!any) return;
+  $("look").hidden = $("words-hint").hidden = !any;
+  $("look").setAttribute("aria-expanded", String(Boolean(state.view)));
+  $("inside").hidden = !any || !state.view;
+  document.body.classList.toggle("looking", !$("inside").hidden);
+  if ($("inside").hidden) return;
   showLegs();
   showSentences();
-  const control = (looking = new AbortController());
-  const asked = attention({ ...fieldsOfSentence(), tokens: "word" }, control.signal);
-  await Promise.all([asked.then((map) => {
-    const [from, into] = shown();
-    $("source-words").lang = from;
-    $("target-words").lang = into;
-    $("source-side").textContent = from === source() ? t("Your text") : t("In {language}", { language: languageName(from) });
-    const written = into === state.target ? t("Translation") : t("In {language}", { language: languageName(into) });
-    $("target-side").textContent = state.target_text ? t("Your translation") : written;
-    words.show(map);
-  }), showView()]);
+  await showView();
 }

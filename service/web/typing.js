@@ -1,9 +1,10 @@
-// Translates while the visitor types: after a pause, and only the latest text.
+// Translates while the visitor types: soon after the first key, then as often as answers come, and always the latest text.
 
 const NAME = "translate-as-you-type"; // in the browser's storage; "off" if it was switched off
 
 let waiting;
-let pause = 500; // milliseconds
+let busy = false; // whether an earlier text is being translated
+let pause = 250; // milliseconds
 let on = true;
 try { on = localStorage.getItem(NAME) !== "off"; } catch { /* a browser that stores nothing */ }
 
@@ -17,8 +18,8 @@ const LONGEST = 2_000; // characters
 export const translatesWhileTyping = () => on;
 export const isShort = (text) => text.length <= LONGEST;
 
-// `box` is the switch.
-export function listenToSwitch(box) {
+// `box` is the switch, `changed` is called when it was used.
+export function listenToSwitch(box, changed) {
   box.checked = on;
   box.addEventListener("change", () => {
     on = box.checked;
@@ -27,15 +28,21 @@ export function listenToSwitch(box) {
       else localStorage.setItem(NAME, "off");
     } catch { /* the choice lasts as long as the page */ }
     if (!on) cancelTyped();
+    changed();
   });
 }
 
 export function cancelTyped() {
   clearTimeout(waiting);
+  waiting = undefined;
 }
 
-// Call `work` when the visitor has paused, unless this is called again or cancelled before.
-export function afterPause(work) {
-  cancelTyped();
-  waiting = setTimeout(work, pause);
+// Call `work`, a promise's function, in a moment, and not before an earlier call of it has ended.
+export function soon(work) {
+  waiting ??= setTimeout(async () => {
+    cancelTyped();
+    if (busy) return soon(work);
+    busy = true;
+    try { await work(); } finally { busy = false; }
+  }, pause);
 }

@@ -11,7 +11,7 @@ import { t } from "./i18n.js";
 import { complain } from "./messages.js";
 import { fieldsOfSentence, fieldsOfView, searchFields } from "./requests.js";
 import { showTabs } from "./results.js";
-import { model, other, pair, session } from "./session.js";
+import { borrows, model, other, pair, seen, session } from "./session.js";
 import { remember, state } from "./state.js";
 import { showSteps } from "./steps.js";
 
@@ -32,7 +32,7 @@ export async function showView() {
   showLayers();
   showTabs();
   showGallery(showView);
-  showExports(fieldsOfView, model()?.name, complain);
+  showExports(fieldsOfView, seen()?.name, complain);
   remember();
   const asTable = state.view === "table";
   const own = OWN[state.view];
@@ -40,10 +40,10 @@ export async function showView() {
   $("table").hidden = !asTable;
   for (const name of Object.keys(OWN)) $(name).hidden = true;
   const missing = hint();
-  $("figure-note").hidden = !missing;
-  $("figure-note").textContent = missing;
+  const note = missing || (borrows() ? t("{model} has one head. These are the heads of {other}, for the same translation.", { model: model().name, other: seen().name }) : "");
+  $("figure-note").hidden = !note;
+  $("figure-note").textContent = note;
   $("sideways").hidden = $("both").hidden = true;
-  $("inside").dataset.view = state.view;
   $("figure-heading").replaceChildren();
   closeExplanation();
   $("explain-hint").hidden = state.view !== "heatmap" || state.kind === "occlusion";

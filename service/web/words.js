@@ -1,101 +1,148 @@
-// The two sentences as words that can be pointed at: partners of the alignment light up on the other side.
+// The words of both boxes, in the boxes themselves: partners of the alignment light up on the other side.
+// Behind the box of the text lies a mirror with the same text, since a text box has no elements to light up.
 
 import { t } from "./i18n.js";
+import { isLow } from "./quality.js";
 
-export class Words {
-  constructor(sourceBox, targetBox, note) {
-    this.boxes = { source: sourceBox, target: targetBox };
-    this.note = note;
-    for (const side of ["source", "target"]) {
-      const box = this.boxes[side];
-      box.addEventListener("pointerover", (event) => this.point(side, event.target));
-      box.addEventListener("focusin", (event) => this.point(side, event.target));
-      box.addEventListener("click", (event) => this.point(side, event.target));
-      box.addEventListener("pointerleave", () => this.clear());
-      box.addEventListener("focusout", () => this.clear());
-      box.addEventListener("keydown", (event) => this.move(side, event));
-    }
-  }
+const $ = (id) => document.getElementById(id);
+const boxes = { source: $("mirror"), target: $("translation") };
+const other = { source: "target", target: "source" };
+let shown; // { source, target: the sentences of a text with their words; links: pairs of places where words begin }
 
-  // `map` is an answer of /attention with tokens=word.
-  show(map) {
-    this.map = map;
-    for (const side of ["source", "target"]) {
-      const { text, tokens } = map[side];
-      const points = [...text]; // offsets count code points
-      this.boxes[side].replaceChildren();
-      let end = 0;
-      tokens.forEach((token, number) => {
-        if (token.start > end) this.boxes[side].append(points.slice(end, token.start).join(""));
-        end = Math.max(end, token.end);
-        this.boxes[side].append(this.word(side, token, number));
-      });
-    }
-    this.clear();
-  }
-
-  word(side, token, number) {
-    const word = document.createElement("button");
-    word.type = "button";
-    word.className = token.special ? "word end" : "word";
-    word.dataset.number = number;
-    word.tabIndex = number === 0 ? 0 : -1;
-    word.textContent = token.special ?? token.text;
-    if (side === "target") {
-      const chance = Math.exp(Math.min(this.map.token_logprobs[number] ?? 0, 0));
-      word.style.setProperty("--p", chance.toFixed(3));
-      word.setAttribute("aria-description", t("probability {percent}", { percent: percent(chance) }));
-    }
-    return word;
-  }
-
-  partners(side, number) {
-    const [own, other] = side === "source" ? [0, 1] : [1, 0];
-    return this.map.alignment.filter((pair) => pair[own] === number).map((pair) => pair[other]);
-  }
-
-  point(side, element) {
-    const word = element.closest?.(".word");
-    if (!word || !this.map) return;
-    const number = Number(word.dataset.number);
-    const other = side === "source" ? "target" : "source";
-    this.clear();
-    word.classList.add("on");
-    const found = this.partners(side, number);
-    for (const partner of found) this.boxes[other].querySelector(`[data-number="${partner}"]`)?.classList.add("on");
-    this.tell(side, other, number, found);
-  }
-
-  tell(side, other, number, found) {
-    const name = (which, at) => {
-      const token = this.map[which].tokens[at];
-      return token.special ?? `“${token.text}”`;
-    };
-    const word = name(side, number);
-    const aligned = found.length
-      ? t("{word} is aligned with {partners}", { word, partners: found.map((at) => name(other, at)).join(", ") })
-      : t("{word} is not aligned", { word });
-    const chance = Math.exp(Math.min(this.map.token_logprobs[number] ?? 0, 0));
-    const sure = side === "target" ? `; ${t("probability {percent}, rank {rank}", { percent: percent(chance), rank: this.map.token_ranks[number] })}` : "";
-    this.note.textContent = aligned + sure;
-  }
-
-  move(side, event) {
-    const words = [...this.boxes[side].querySelectorAll(".word")];
-    const at = words.indexOf(event.target);
-    const leftToRight = getComputedStyle(this.boxes[side]).direction === "ltr";
-    const next = { ArrowRight: leftToRight ? at + 1 : at - 1, ArrowLeft: leftToRight ? at - 1 : at + 1, Home: 0, End: words.length - 1 }[event.key];
-    if (at < 0 || next === undefined || !words[next]) return;
-    event.preventDefault();
-    words[at].tabIndex = -1;
-    words[next].tabIndex = 0;
-    words[next].focus();
-  }
-
-  clear() {
-    for (const box of Object.values(this.boxes)) box.querySelectorAll(".on").forEach((word) => word.classList.remove("on"));
-    this.note.textContent = "";
-  }
+// The sentences of one side, and where each of their tokens begins a word or goes on with one.
+function side(text, sentences, name) {
+  let end = 0;
+  return sentences.map((sentence) => {
+    const { text: own, tokens } = sentence[name];
+    const from = text.indexOf(own, end);
+    if (from < 0) return undefined;
+    end = from + own.length;
+    const words = [...own.matchAll(/\S+/g)].map((found) => ({ from: from + found.index, to: from + found.index + found[0].length, logprob: 0 }));
+    const places = [0]; // offsets of tokens count code points
+    for (const point of own) places.push(places.at(-1) + point.length);
+    const first = tokens[0]?.start ?? 0;
+    const at = tokens.map(({ start, special }) => (special ? undefined : words.findLast((word) => word.from <= from + places[start - first])));
+    if (name === "target") at.forEach((word, token) => { if (word) word.logprob += sentence.token_logprobs?.[token] ?? 0; });
+    return { from, to: end, words, at, low: isLow(sentence) };
+  });
 }
 
-export const percent = (value) => (value >= 0.1 ? `${Math.round(value * 100)} %` : `${(value * 100).toPrecision(2)} %`);
+function leg(sentences, source, target) {
+  const [from, into] = [side(source, sentences, "source"), side(target, sentences, "target")];
+  const links = sentences.flatMap((sentence, number) => (sentence.alignment ?? [])
+    .map(([one, two]) => [from[number]?.at[one]?.from, into[number]?.at[two]?.from])
+    .filter((link) => !link.includes(undefined)));
+  return { source: from, target: into, links };
+}
+
+function fill(name, text) {
+  const parts = [];
+  let end = 0;
+  for (const [number, sentence] of shown[name].entries()) {
+    if (!sentence) continue;
+    const holder = Object.assign(document.createElement(sentence.low ? "mark" : "span"), { className: sentence.low ? "low" : "" });
+    if (sentence.low) holder.title = t("This sentence may be wrong.");
+    holder.dataset.sentence = number;
+    let at = sentence.from;
+    for (const { from, to } of sentence.words) {
+      const word = Object.assign(document.createElement("span"), { className: "word", textContent: text.slice(from, to) });
+      word.dataset.at = from;
+      if (name === "target") Object.assign(word, { role: "button", tabIndex: end === 0 && from === sentence.from ? 0 : -1 });
+      holder.append(text.slice(at, from), word);
+      at = to;
+    }
+    holder.append(text.slice(at, sentence.to));
+    parts.push(text.slice(end, sentence.from), holder);
+    end = sentence.to;
+  }
+  boxes[name].replaceChildren(...parts, `${text.slice(end)}${name === "source" ? "\n" : ""}`);
+}
+
+// Show a translation: `legs` are its sentences, of one leg or of two with the text `between` them.
+export function showWords(source, target, legs, between) {
+  const [one, two] = [leg(legs[0], source, between ?? target), legs[1] && leg(legs[1], between, target)];
+  const links = two ? one.links.flatMap(([from, middle]) => two.links.filter(([begin]) => begin === middle).map(([, into]) => [from, into])) : one.links;
+  shown = { source: one.source, target: (two ?? one).target, links, text: source };
+  fill("source", source);
+  fill("target", target);
+  clear();
+}
+
+// The box of the text has another text now, so that nothing of it belongs to a word of the translation.
+export function forgetWords(text) {
+  if (shown?.text === text) return;
+  shown = undefined;
+  clear();
+  $("mirror").textContent = `${text}\n`;
+}
+
+const wordAt = (name, from) => boxes[name].querySelector(`[data-at="${from}"]`);
+
+function clear() {
+  for (const box of Object.values(boxes)) box.querySelectorAll(".on").forEach((one) => one.classList.remove("on"));
+  $("partners").textContent = "";
+}
+
+// Light up a sentence on both sides.
+export function pointAtSentence(number) {
+  clear();
+  for (const box of Object.values(boxes)) box.querySelector(`[data-sentence="${number}"]`)?.classList.add("on");
+  boxes.target.querySelector(".on")?.scrollIntoView({ block: "nearest" });
+}
+
+function point(name, word) {
+  if (!shown || !word) return clear();
+  if (word.classList.contains("on") && $("partners").textContent) return;
+  clear();
+  const own = Number(word.dataset.at);
+  const [mine, theirs] = name === "source" ? [0, 1] : [1, 0];
+  const found = [...new Set(shown.links.filter((link) => link[mine] === own).map((link) => link[theirs]))].map((from) => wordAt(other[name], from)).filter(Boolean);
+  for (const each of [word, ...found]) each.classList.add("on");
+  const quoted = (one) => `“${one.textContent}”`;
+  const aligned = found.length
+    ? t("{word} is aligned with {partners}", { word: quoted(word), partners: found.map(quoted).join(", ") })
+    : t("{word} is not aligned", { word: quoted(word) });
+  const { logprob } = shown[name].flatMap((one) => one?.words ?? []).find(({ from }) => from === own);
+  const sure = name === "target" ? `; ${t("probability {percent}", { percent: percent(Math.exp(Math.min(logprob, 0))) })}` : "";
+  $("partners").textContent = aligned + sure;
+}
+
+function move(event) {
+  const words = [...boxes.target.querySelectorAll(".word")];
+  const at = words.indexOf(event.target);
+  const forward = getComputedStyle(boxes.target).direction === "ltr" ? 1 : -1;
+  const next = { ArrowRight: at + forward, ArrowLeft: at - forward, Home: 0, End: words.length - 1 }[event.key];
+  if (at < 0 || next === undefined || !words[next]) return;
+  event.preventDefault();
+  words[at].tabIndex = -1;
+  words[next].tabIndex = 0;
+  words[next].focus();
+}
+
+// `chosen` gets the word of the translation that is clicked, or on which Enter or Space is pressed.
+export function listenToWords(chosen) {
+  const { target } = boxes;
+  const wordOf = (event) => event.target.closest?.(".word");
+  for (const kind of ["pointerover", "focusin"]) target.addEventListener(kind, (event) => point("target", wordOf(event)));
+  for (const kind of ["pointerleave", "focusout"]) target.addEventListener(kind, clear);
+  target.addEventListener("click", (event) => { if (wordOf(event) && getSelection().isCollapsed) chosen(wordOf(event)); });
+  target.addEventListener("keydown", (event) => {
+    move(event);
+    if (["Enter", " "].includes(event.key) && wordOf(event)) {
+      event.preventDefault();
+      chosen(wordOf(event));
+    }
+  });
+  const text = $("text");
+  text.addEventListener("pointermove", ({ clientX, clientY }) => point("source", document.elementsFromPoint(clientX, clientY).find((one) => one.matches("#mirror .word"))));
+  text.addEventListener("pointerleave", clear);
+  text.addEventListener("blur", clear);
+  document.addEventListener("selectionchange", () => { // the word in which the cursor stands
+    if (document.activeElement !== text || !shown) return;
+    const words = shown.source.flatMap((one) => one?.words ?? []);
+    const word = words.find(({ from, to }) => from <= text.selectionStart && text.selectionStart <= to);
+    point("source", word && wordAt("source", word.from));
+  });
+}
+
+export const percent = (value) => (value >= 0.1 ? `${Math.round(value * 100)} %` : value < 0.001 ? "< 0.1 %" : `${(value * 100).toFixed(1)} %`);

@@ -47,7 +47,10 @@ class GalleryTranslator(DummyTranslator):
     """Upper-cases, or writes as titles into English; its alignment links words of the same place."""
 
     def translation(self, text: str, options: TranslationOptions) -> Translation:
-        return replace(super().translation(text, options), text=self.say(text))
+        found = super().translation(text, options)
+        links = tuple((at, at) for at in range(min(len(text.split()), len(found.text.split()))))
+        details = tuple(replace(detail, alignment=links) for detail in found.details)
+        return replace(found, details=details)
 
     async def attention(
         self,

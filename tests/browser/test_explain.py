@@ -5,11 +5,13 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.page_views import unfold
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def translated(page: Page, url: str) -> None:
-    page.goto(f"{url}/#text=The+dog+sleeps&source=en&target=fr")
+    page.goto(f"{url}/#text=The+dog+sleeps&source=en&target=fr&view=heatmap")
     expect(page.locator("#figure svg")).to_be_visible()
 
 
@@ -51,9 +53,12 @@ def test_the_temperature_sharpens_and_flattens_the_row_in_the_browser(page: Page
 
 def test_a_view_without_scores_says_what_to_choose(page: Page, url: str) -> None:
     translated(page, url)
+    unfold(page, "Details")
     page.get_by_role("combobox", name="Tokens").select_option("word")
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Explain a weight").click()
     expect(page.locator("#explain-note")).to_contain_text("Choose subwords")
+    unfold(page, "Details")
     page.get_by_role("combobox", name="Attention").select_option("occlusion")
-    expect(page.locator("#figure svg")).to_contain_text("occlusion")
+    expect(page.locator("#figure-parts")).to_contain_text("occlusion")
     expect(page.locator("#explain")).to_be_hidden()

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.page_requests import posted
+from tests.support.page_views import unfold, view
 from tests.support.server import running
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -34,8 +35,8 @@ def drawn(page: Page) -> str:
 
 def test_each_kind_is_drawn_for_the_same_sentence(page: Page, url: str) -> None:
     sent = posted(page)
-    page.goto(f"{url}/#text={SENTENCE}&source=en&target=fr")
-    page.get_by_role("tab", name="Kinds of attention").click()
+    page.goto(f"{url}/#text={SENTENCE}&source=en&target=fr&view=heatmap")
+    view(page, "Kinds of attention")
     text = drawn(page)
     for name in ("gallery-rnn", "gallery-rnn-attention-hard", "gallery-rnn-attention-local"):
         assert name in text
@@ -46,6 +47,7 @@ def test_each_kind_is_drawn_for_the_same_sentence(page: Page, url: str) -> None:
         "gallery-rnn-attention-local",
         "gallery-rnn-attention-none",
     ]
+    unfold(page, "Details")
     expect(page.get_by_role("combobox", name="Layer")).to_be_disabled()
     expect(page.locator("#downloads")).not_to_contain_text("BertViz")
 
@@ -60,6 +62,7 @@ def test_groups_and_single_kinds_are_switched_and_the_address_keeps_them(page: P
     expect(page.get_by_role("button", name="dot product", exact=True)).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="guided", exact=True).click()
     expect(page.locator("#figure svg")).to_contain_text("gallery-rnn-guided-alignment")
+    unfold(page, "Export")
     link = page.get_by_role("link", name="Link to this view").get_attribute("href") or ""
     assert "gallery-rnn-guided-alignment" in link
     page.goto("about:blank")

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from service.access.keys import add_key
 from tests.support.page_requests import posted
+from tests.support.page_views import unfold, view
 from tests.support.server import running
 
 pytestmark = pytest.mark.browser
@@ -38,10 +39,10 @@ CONTRAST = """
 
 
 def translate(page: Page, url: str, text: str = "the dog sleeps here") -> None:
-    page.goto(url)
+    page.goto(f"{url}/#view=heatmap")
     box = page.get_by_label("Text", exact=True)
     expect(box).to_be_focused()
-    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    expect(page.locator("#model")).to_contain_text("Transformer")
     box.fill(text)
     box.press("Control+Enter")
     expect(page.locator("#translation")).to_have_text(text.upper())
@@ -54,62 +55,187 @@ def figure_texts(page: Page) -> list[str]:
 
 def test_translate_and_see_which_words_belong_together(page: Page, url: str) -> None:
     translate(page, url)
-    source = page.get_by_role("group", name="Your text").get_by_role("button")
-    target = page.get_by_role("group", name="Translation").get_by_role("button")
-    source.nth(1).hover()
-    expect(target.nth(1)).to_have_class("word on")
-    expect(target.nth(0)).to_have_class("word")
-    expect(page.locator("#partners")).to_contain_text("“dog” is aligned with “DOG”")
+    source, target = page.locator("#mirror .word"), page.locator("#translation .word")
+    expect(source).to_have_text(["the", "dog", "sleeps", "here"])
+    target.nth(1).hover()
+    expect(source.nth(1)).to_have_class("word on")
+    expect(source.nth(0)).to_have_class("word")
+    expect(page.locator("#partners")).to_have_text("“DOG” is aligned with “dog”; probability 78 %")
+    place = source.nth(2).bounding_box()
+    assert place is not None
+    page.mouse.move(place["x"] + 5, place["y"] + 10)  # over the box of the text, which lies above its mirror
+    expect(target.nth(2)).to_have_class("word on")
+    page.mouse.move(5, 5)
+    expect(page.locator(".word.on")).to_have_count(0)
     target.nth(2).focus()
     expect(source.nth(2)).to_have_class("word on")
-    expect(page.locator("#partners")).to_contain_text("probability")
     page.keyboard.press("ArrowRight")
     expect(target.nth(3)).to_be_focused()
     expect(source.nth(3)).to_have_class("word on")
-    assert {"dog", "DOG", "</s>"} <= set(figure_texts(page))
+    page.get_by_label("Text", exact=True).focus()
+    page.keyboard.press("Home")
+    expect(target.nth(0)).to_have_class("word on")  # the word in which the cursor stands
+    assert {"dog", "DOG"} <= set(figure_texts(page))
+
+
+def test_the_mirror_lies_exactly_behind_the_text(page: Page, url: str) -> None:
+    translate(page, url, "the dog sleeps here " * 30)
+    styles = ["fontSize", "fontFamily", "lineHeight", "letterSpacing", "whiteSpace", "overflowWrap", "width", "padding"]
+    of = "(element, names) => names.map((name) => getComputedStyle(element)[name])"
+    assert page.locator("#mirror").evaluate(of, styles) == page.locator("#text").evaluate(of, styles)
+    assert page.locator("#text").evaluate("(box) => box.scrollHeight - box.clientHeight") <= 1
+    assert page.locator("#mirror").bounding_box() == page.locator("#text").bounding_box()
+
+
+def test_another_translation_is_chosen_at_its_word(page: Page, url: str) -> None:
+    translate(page, url)
+    bodies = posted(page)
+    page.locator("#translation .word").nth(1).click()
+    found = page.get_by_role("list", name="Other translations").get_by_role("button")
+    expect(found).to_have_text(["THE DOG SLEEPS HERE!", "THE DOG SLEEPS HERE?"])
+    expect(found.first).to_be_focused()
+    expect(found.first.locator("b")).to_have_text("HERE!")
+    page.keyboard.press("Escape")
+    expect(found.first).to_be_hidden()
+    expect(page.locator("#translation .word").nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    found.nth(1).click()
+    expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE?")
+    expect(page.locator("#translation .word").first).to_be_focused()
+    expect(page.locator("#figure svg")).to_contain_text("HERE?")  # its alignment, by forced decoding
+    forced = [body["target_text"] for name, body in bodies if name == "attention"]
+    assert set(forced) == {"THE DOG SLEEPS HERE?"}
+    page.locator("#translation .word").nth(3).hover()
+    expect(page.locator("#partners")).to_contain_text("“HERE?” is aligned with “here”")
+    page.get_by_role("button", name="Copy translation").click()
+    expect(page.locator("#status")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == "THE DOG SLEEPS HERE?"
+
+
+def test_a_translation_is_copied_by_few_keys(page: Page, url: str) -> None:
+    translate(page, url)
+    page.get_by_label("Text", exact=True).focus()
+    for stops in range(1, 7):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "copy-translation":
+            break
+    assert stops <= 6
+    page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == "THE DOG SLEEPS HERE"
+
+
+def test_the_page_is_one_screen_and_looks_inside_when_asked(page: Page, url: str) -> None:
+    for width, height in ((1440, 900), (1024, 768), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto("about:blank")
+        page.goto(f"{url}/#text=the+dog+sleeps+here+today")
+        expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE TODAY")
+        expect(page.locator("#inside")).to_be_hidden()
+        assert page.evaluate("document.documentElement.scrollHeight") <= height
+        text, output = page.locator("#text").bounding_box(), page.locator("#translation").bounding_box()
+        assert text is not None
+        assert output is not None
+        if width == 390:
+            assert output["y"] + output["height"] < 450  # above a keyboard
+            continue
+        assert abs(text["y"] - output["y"]) < 1
+        page.get_by_role("button", name="Look inside").click()
+        expect(page.locator("#figure svg")).to_be_visible()
+        expect(page.locator("#figure")).not_to_have_class("figure busy")
+        svg = page.locator("#figure svg").bounding_box()
+        assert svg is not None
+        assert svg["y"] + svg["height"] <= height
+        assert page.evaluate("scrollY") == 0
+        page.wait_for_url("**view=heatmap**")
+        page.get_by_role("button", name="Look inside").click()
+        expect(page.locator("#inside")).to_be_hidden()
+
+
+def test_no_translation_of_another_text_stays(browser: Browser, url: str) -> None:
+    page = browser.new_page()
+    page.goto(url)
+    box, output = page.get_by_label("Text", exact=True), page.locator("#translation")
+
+    def again() -> None:
+        page.get_by_role("combobox", name="From").select_option("en")
+        box.fill("the dog sleeps here")
+        expect(output).to_have_text("THE DOG SLEEPS HERE")
+        expect(page.get_by_role("alert")).to_be_hidden()
+
+    again()
+    page.get_by_role("combobox", name="From").select_option("auto")
+    box.fill("Mañana por la tarde me gustaría ir al cine con mi hermana pequeña.")
+    expect(page.get_by_role("alert")).to_contain_text("was not recognised")
+    expect(output).to_be_empty()
+    expect(page.get_by_role("button", name="Copy translation")).to_be_hidden()
+    again()
+    box.fill("dog " * 600)
+    expect(page.locator("#status")).to_contain_text("A long text is not translated as you type")
+    expect(output).to_be_empty()
+    expect(page.get_by_role("button", name="Translate", exact=True)).to_be_visible()
+    again()
+    box.fill("d" * 100_001)
+    expect(page.get_by_role("alert")).to_contain_text("1 character too long")
+    expect(output).to_be_empty()
+    again()
+    page.route("**/translate", lambda route: route.abort())
+    box.fill("the cat")
+    expect(page.get_by_role("alert")).to_have_text("The server cannot be reached.")
+    expect(output).to_be_empty()
+    page.unroute("**/translate")
+    again()
+    page.close()
 
 
 def test_every_view_is_drawn_and_the_address_reproduces_it(page: Page, url: str) -> None:
     translate(page, url)
-    page.get_by_role("tab", name="All heads").click()
-    expect(page.locator("#figure svg")).to_contain_text("head 3")
+    view(page, "All heads")
+    expect(page.locator("#figure svg")).to_contain_text("head 4")
+    unfold(page, "Details")
     page.get_by_role("combobox", name="Attention").select_option("encoder")
-    expect(page.locator("#figure svg")).to_contain_text("layer 2")
-    page.get_by_role("tab", name="Compare models").click()
-    expect(page.locator("#figure svg")).to_contain_text("bahdanau-en-fr")
+    expect(page.locator("#figure svg")).to_contain_text("layer 3")
+    view(page, "Compare models")
+    expect(page.locator("#figure-parts")).to_contain_text("bahdanau-en-fr")
     expect(page.locator("#figure svg")).to_contain_text("difference")
-    page.get_by_role("tab", name="Compare translations").click()
+    view(page, "Compare translations")
     expect(page.locator("#figure-note")).to_contain_text("Enter your own translation")
     page.get_by_label("Your own translation").fill("A DOG RESTS")
     page.get_by_label("Your own translation").press("Tab")
     expect(page.locator("#figure svg")).to_contain_text("yours")
     expect(page.locator("#figure svg")).to_contain_text("RESTS")
-    page.get_by_role("tab", name="Lines").click()
+    view(page, "Lines")
+    unfold(page, "Details")
     page.get_by_role("combobox", name="Attention").select_option("cross")
     expect(page.locator("#figure svg")).to_contain_text("RESTS")
+    unfold(page, "Details")
     page.get_by_role("combobox", name="Tokens").select_option("word")
+    unfold(page, "Export")
     link = page.get_by_role("link", name="Link to this view").get_attribute("href")
     assert link is not None
     other = page.context.new_page()
     other.goto(link)
-    expect(other.get_by_role("tab", name="Lines")).to_have_attribute("aria-selected", "true")
+    expect(other.get_by_role("button", name="Lines")).to_have_attribute("aria-pressed", "true")
     expect(other.locator("#figure svg")).to_contain_text("RESTS")
+    unfold(other, "Details")
     expect(other.get_by_role("combobox", name="Tokens")).to_have_value("word")
     other.close()
 
 
 def test_another_model_can_be_chosen(page: Page, url: str) -> None:
     translate(page, url)
+    unfold(page, "Options")
     page.get_by_role("combobox", name="Model").select_option("bahdanau-en-fr")
     expect(page.locator("#status")).to_contain_text("bahdanau-en-fr")
-    expect(page.locator("#figure svg")).to_contain_text("bahdanau-en-fr")
+    expect(page.locator("#figure-parts")).to_contain_text("bahdanau-en-fr")
     page.get_by_role("combobox", name="to", exact=True).select_option("de")
-    expect(page.locator("#figure svg")).to_contain_text("transformer-en-de")
+    expect(page.locator("#figure-parts")).to_contain_text("transformer-en-de")
 
 
 def test_figures_and_data_are_saved(page: Page, url: str, tmp_path: Path) -> None:
     translate(page, url, "<b>dog</b> & قط 猫")
     contents = {}
+    unfold(page, "Export")
     for name in ("SVG", "PNG", "JSON", "CSV", "BertViz", "Pharaoh"):
         with page.expect_download() as waiting:
             page.get_by_role("link", name=name, exact=True).click()
@@ -117,7 +243,7 @@ def test_figures_and_data_are_saved(page: Page, url: str, tmp_path: Path) -> Non
         waiting.value.save_as(path)
         contents[name] = path.read_bytes()
     texts = {"".join(item.itertext()) for item in ElementTree.fromstring(contents["SVG"]).iter()}
-    assert {"<b>dog</b>", "&", "قط", "猫", "</s>"} <= texts
+    assert {"<b>dog</b>", "&", "قط", "猫"} <= texts
     assert contents["PNG"].startswith(b"\x89PNG")
     assert json.loads(contents["JSON"])["source"]["tokens"][2]["text"] == "قط"
     assert len(json.loads(contents["BertViz"])["cross_attention"]) == 2
@@ -133,6 +259,7 @@ def test_the_html_figure_draws_itself_and_has_no_part_in_the_pages_origin(page: 
 
 def test_the_saved_html_file_draws_itself_without_a_server(page: Page, url: str, tmp_path: Path) -> None:
     translate(page, url, "</script><script>alert(1)</script> dog")
+    unfold(page, "Export")
     with page.expect_download() as waiting:
         page.get_by_role("link", name="HTML", exact=True).click()
     path = tmp_path / "figure.html"
@@ -153,7 +280,7 @@ def test_the_saved_html_file_draws_itself_without_a_server(page: Page, url: str,
 def test_the_page_works_from_the_keyboard_and_has_names_for_everything(page: Page, url: str) -> None:
     translate(page, url)
     assert page.get_by_role("heading", level=1).inner_text() == "Translucent"
-    for role, name in (("textbox", "Text"), ("combobox", "From"), ("button", "Translate"), ("tabpanel", "Heatmap")):
+    for role, name in (("textbox", "Text"), ("combobox", "From"), ("button", "Swap languages"), ("tabpanel", "Alignment")):
         expect(page.get_by_role(role, name=name, exact=True)).to_be_visible()  # type: ignore[arg-type]
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll("input, select, textarea, button")]
@@ -165,12 +292,14 @@ def test_the_page_works_from_the_keyboard_and_has_names_for_everything(page: Pag
     for _ in range(30):
         page.keyboard.press("Tab")
         order.append(page.evaluate("document.activeElement.id || document.activeElement.classList[0]"))
-    wanted = ["source", "target", "model", "text", "translate", "live", "word", "tab-heatmap", "kind", "figure"]
+    wanted = ["source", "target", "text", "word", "copy-translation", "look", "tab-alignment", "figure"]
     places = [order.index(name) for name in wanted]
     assert places == sorted(places), order
-    page.get_by_role("tab", name="Heatmap").focus()
+    page.get_by_role("tab", name="Alignment").focus()
     page.keyboard.press("End")
-    expect(page.get_by_role("tab", name="Table")).to_be_focused()
+    expect(page.get_by_role("tab", name="Compare")).to_be_focused()
+    page.keyboard.press("Home")
+    view(page, "Table")
     expect(page.get_by_role("columnheader", name="dog", exact=True)).to_be_visible()
     expect(page.get_by_role("rowheader", name="DOG", exact=True)).to_be_visible()
 
@@ -201,55 +330,54 @@ def test_a_phone_shows_everything_without_moving_sideways(page: Page, url: str) 
 
 def test_a_sentence_can_be_watched_being_written(page: Page, url: str) -> None:
     page.goto(url)
-    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    expect(page.locator("#model")).to_contain_text("Transformer")
+    unfold(page, "Options")
     page.get_by_label("Watch the translation being written").check()
     page.get_by_label("Text", exact=True).fill("one two three four five six")
-    page.get_by_role("button", name="Translate", exact=True).click()
+    page.get_by_label("Text", exact=True).press("Control+Enter")
     expect(page.locator("#writing table tbody tr").nth(1)).to_be_attached()
     expect(page.locator("#translation")).to_have_text("ONE TWO THREE FOUR FIVE SIX")
-    expect(page.locator("#figure svg")).to_be_visible()
+    expect(page.locator("#translation .word")).to_have_count(6)
 
 
 def test_what_was_watched_stays_and_its_attention_is_shown(page: Page, url: str) -> None:
     page.goto(url)
-    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    expect(page.locator("#model")).to_contain_text("Transformer")
     bodies = posted(page)
+    unfold(page, "Options")
     page.get_by_label("Watch the translation being written").check()
     page.get_by_label("Text", exact=True).fill("one two three")
-    page.get_by_role("button", name="Translate", exact=True).click()
+    page.get_by_label("Text", exact=True).press("Control+Enter")
+    page.get_by_role("button", name="Look inside").click()
     expect(page.locator("#figure svg")).to_be_visible()
     expect(page.locator("#writing table tbody tr")).to_have_count(4)
-    [translation] = [body for name, body in bodies if name == "translate"]
-    assert (translation["beam_size"], translation["alternatives"]) == (1, 0)
+    assert [body["beam_size"] for name, body in bodies if name == "translate"][-1] == 1
     assert {body["beam_size"] for name, body in bodies if name == "attention"} == {"1"}
 
 
-@pytest.mark.parametrize(
-    ("beam", "alternatives", "asked"), [("2", "7", 8), ("1", "0", 1), ("6", "3", 6), ("4", "50", 8)]
-)
-def test_attention_is_asked_for_with_the_search_of_the_translation(
-    page: Page, url: str, beam: str, alternatives: str, asked: int
-) -> None:
-    """More alternatives than hypotheses widen the search; then another translation would be found without them."""
+@pytest.mark.parametrize(("beam", "asked"), [("2", 2), ("1", 1), ("6", 6), ("50", 8), ("none", 4)])
+def test_attention_is_asked_for_with_the_search_of_the_translation(page: Page, url: str, beam: str, asked: int) -> None:
     bodies = posted(page)
-    page.goto(f"{url}/#text=the+dog&beam_size={beam}&alternatives={alternatives}")
+    page.goto(f"{url}/#text=the+dog&beam_size={beam}&view=heatmap")
     expect(page.locator("#figure svg")).to_be_visible()
-    asked_with = {name: str(body["beam_size"]) for name, body in bodies if name in ("translate", "attention")}
-    assert asked_with == {"translate": str(asked), "attention": str(asked)}
+    asked_with = {name: int(str(body.get("beam_size", 4))) for name, body in bodies if name in ("translate", "attention")}
+    assert asked_with == {"translate": asked, "attention": asked}
 
 
 def test_errors_are_told_and_the_next_try_works(page: Page, url: str) -> None:
     translate(page, url)
 
-    page.get_by_text("More: search").click()
+    unfold(page, "Options")
+    unfold(page, "Options")
     page.get_by_label("Beam size").fill("1")
-    page.get_by_role("button", name="Translate", exact=True).click()
+    page.get_by_label("Text", exact=True).press("Control+Enter")
     expect(page.locator("#status")).to_contain_text("Translated by")
     expect(page.locator("#error")).to_be_hidden()
 
 
 def test_copied_commands_name_what_is_shown(page: Page, url: str) -> None:
     translate(page, url, "it's here")
+    unfold(page, "Export")
     page.get_by_role("button", name="Copy command").click()
     expect(page.locator("#status")).to_have_text("Copied")
     command = page.evaluate("navigator.clipboard.readText()")
@@ -288,13 +416,16 @@ def test_a_server_that_asks_for_a_key_gets_it_and_nobody_else(
     complaints.clear()  # Chromium logs that the answer was 403
     field.fill(key)
     field.press("Tab")
-    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    expect(page.locator("#model")).to_contain_text("Transformer")
     expect(page.get_by_role("alert")).to_be_hidden()
+    unfold(page, "Options")
     page.get_by_label("Watch the translation being written").check()
     page.get_by_label("Text", exact=True).fill("the dog sleeps")
-    page.get_by_role("button", name="Translate", exact=True).click()
+    page.get_by_label("Text", exact=True).press("Control+Enter")
     expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS")
+    page.get_by_role("button", name="Look inside").click()
     expect(page.locator("#figure svg")).to_contain_text("sleeps")
+    unfold(page, "Export")
     for name, begins in (("SVG", b"<svg"), ("npz", b"PK")):
         with page.expect_download() as waiting:
             page.get_by_role("link", name=name, exact=True).click()
@@ -335,14 +466,13 @@ def test_a_paragraph_is_typed_and_shown_where_the_address_may_seldom_change(page
     page.add_init_script(LIMITED)
     text = ("the dog sleeps here and nobody knows why it does so " * 8)[:400].strip()
     page.goto(url)
-    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    expect(page.locator("#model")).to_contain_text("Transformer")
     box = page.get_by_label("Text", exact=True)
     box.press_sequentially(text)
     assert page.evaluate("window.changes") <= 20
     box.press("Control+Enter")
     expect(page.locator("#translation")).to_have_text(text.upper())
-    expect(page.locator("#figure svg")).to_be_visible()
-    expect(page.locator("#target-words .word").first).to_have_text("THE")
+    expect(page.locator("#translation .word").first).to_have_text("the".upper())
     expect(page.locator("#error")).to_be_hidden()
     assert len(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('text')")) == len(text)
 
@@ -351,8 +481,9 @@ def test_an_address_that_may_not_change_at_all_stops_nothing(page: Page, url: st
     page.add_init_script('history.replaceState = () => { throw new DOMException("no", "SecurityError"); };')
     translate(page, url)
     expect(page.locator("#error")).to_be_hidden()
+    unfold(page, "Export")
     link = page.get_by_role("link", name="Link to this view")
-    expect(link).to_have_attribute("href", f"{url}/#text=the+dog+sleeps+here")
+    expect(link).to_have_attribute("href", f"{url}/#text=the+dog+sleeps+here&view=heatmap")
 
 
 def test_a_pasted_text_is_kept_whole_and_one_that_is_too_long_is_told_before_it_is_sent(page: Page, url: str) -> None:
@@ -366,7 +497,7 @@ def test_a_pasted_text_is_kept_whole_and_one_that_is_too_long_is_told_before_it_
     page.on("request", lambda request: asked.append(request.url))
     box.fill("😀" * 100_001)
     expect(page.locator("#count")).to_have_text("100,001 / 100,000 characters")
-    page.get_by_role("button", name="Translate", exact=True).click()
+    page.get_by_label("Text", exact=True).press("Control+Enter")
     expect(page.get_by_role("alert")).to_have_text("The text is 1 character too long for this server.")
     assert not any(address.endswith("/translate") for address in asked)
 
@@ -377,10 +508,10 @@ def test_an_emptied_box_empties_the_translation(page: Page, url: str) -> None:
     tall = box.evaluate("(box) => box.clientHeight")
     box.fill("")
     expect(page.locator("#translation")).to_have_text("")
-    for hidden in ("#words", "#inside", "#alternatives-box", "#doubts"):
+    for hidden in ("#inside", "#look", "#alternatives-box", "#doubts"):
         expect(page.locator(hidden)).to_be_hidden()
     assert box.evaluate("(box) => box.clientHeight") < tall
-    page.get_by_role("button", name="Translate", exact=True).click()
+    page.get_by_label("Text", exact=True).press("Control+Enter")
     expect(page.locator("#status")).to_have_text("Type a text to translate first.")
     expect(page.locator("#status")).to_be_in_viewport()
     expect(page.get_by_role("alert")).to_be_hidden()
@@ -392,9 +523,10 @@ def test_no_address_holds_a_text(page: Page, url: str) -> None:
     page.on("request", lambda request: asked.append(request.url))
     translate(page, url, "confidential words")
     for name in ("Lines", "All heads", "Compare models", "Table"):
-        page.get_by_role("tab", name=name).click()
+        view(page, name)
         expect(page.locator("#table table" if name == "Table" else "#figure svg").first).to_be_visible()
         expect(page.locator("#figure")).not_to_have_class("figure busy")
+    unfold(page, "Export")
     with page.expect_download():
         page.get_by_role("link", name="CSV", exact=True).click()
     assert any(address.endswith("/attention") for address in asked)
@@ -410,7 +542,7 @@ def test_models_opens_a_page_that_people_can_read(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.get_by_role("link", name="Translate").click()
-    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    expect(page.locator("#model")).to_contain_text("Transformer")
 
 
 def test_models_are_listed_with_their_scores_on_a_test_set_that_all_have(page: Page, url: str) -> None:
@@ -434,15 +566,15 @@ def test_models_are_listed_with_their_scores_on_a_test_set_that_all_have(page: P
 
     page.route("**/models", answer)
     page.goto(url)
-    expect(page.get_by_role("combobox", name="Model")).to_contain_text("BLEU 42.9 (tatoeba)")
-    expect(page.get_by_role("combobox", name="Model")).to_contain_text("BLEU 41.2 (tatoeba)")
+    expect(page.locator("#model")).to_contain_text("BLEU 42.9 (tatoeba)")
+    expect(page.locator("#model")).to_contain_text("BLEU 41.2 (tatoeba)")
 
 
 @pytest.mark.parametrize("width", [1440, 390])
 def test_a_comparison_fits_and_shows_both_translations(page: Page, url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 850})
     translate(page, url, "they said that nobody knew where we went yesterday evening")
-    page.get_by_role("tab", name="Compare models").click()
+    view(page, "Compare models")
     expect(page.locator("#figure svg")).to_contain_text("difference")
     expect(page.locator("#figure")).not_to_have_class("figure busy")
     box, svg = (page.locator(name).bounding_box() for name in ("#figure", "#figure svg"))
@@ -455,42 +587,33 @@ def test_a_comparison_fits_and_shows_both_translations(page: Page, url: str, wid
     expect(both.locator("dd").nth(1)).to_have_text("THEY SAID THAT NOBODY KNEW WHERE WE WENT YESTERDAY EVENING")
 
 
-def test_an_own_translation_is_called_so(page: Page, url: str) -> None:
+def test_an_own_translation_belongs_to_its_sentence(page: Page, url: str) -> None:
     translate(page, url)
-    expect(page.locator("#target-side")).to_have_text("Translation")
-    page.get_by_role("tab", name="Compare translations").click()
+    view(page, "Compare translations")
     page.get_by_label("Your own translation").fill("A DOG RESTS")
     page.get_by_label("Your own translation").press("Tab")
-    expect(page.locator("#target-side")).to_have_text("Your translation")
-    expect(page.locator("#target-words")).to_contain_text("RESTS")
+    expect(page.locator("#figure svg")).to_contain_text("RESTS")
     expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE")
     page.get_by_label("Text", exact=True).fill("another text")
     page.get_by_label("Text", exact=True).press("Control+Enter")
-    expect(page.locator("#target-words")).to_contain_text("ANOTHER")
-    expect(page.locator("#target-side")).to_have_text("Translation")
+    expect(page.locator("#translation")).to_have_text("ANOTHER TEXT")
     expect(page.get_by_label("Your own translation")).to_have_value("")
 
 
 def test_a_table_says_which_layer_and_head_it_shows(page: Page, url: str) -> None:
     translate(page, url)
-    page.get_by_role("tab", name="Table").click()
+    view(page, "Table")
     expect(page.locator("#table caption")).to_contain_text(
-        "transformer-en-fr, cross-attention: layer 0, head 0 (the alignment head)."
+        "transformer-en-fr, cross-attention: layer 1, head 1 (the alignment head)."
     )
 
 
-def test_a_phone_shows_the_button_before_the_translation_and_a_box_as_high_as_its_text(page: Page, url: str) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    translate(page, url)
-    text, button, output = (page.locator(name).bounding_box() for name in ("#text", "#translate", "#translation"))
-    assert text is not None
-    assert button is not None
-    assert output is not None
-    assert text["y"] < button["y"] < output["y"]
-    page.locator("#text").fill("a line\n" * 10)
-    grown = page.locator("#text").bounding_box()
-    assert grown is not None
-    assert grown["height"] > text["height"]
+def test_a_box_is_as_high_as_its_text_and_the_other_one_too(page: Page, url: str) -> None:
+    translate(page, url, "a line\n" * 30)
+    own, out = page.locator(".own").bounding_box(), page.locator(".out").bounding_box()
+    assert own is not None
+    assert out is not None
+    assert (own["y"], own["height"]) == (out["y"], out["height"])
     assert page.locator("#text").evaluate("(box) => box.scrollHeight - box.clientHeight") <= 1
 
 
@@ -504,14 +627,14 @@ def url_of_languages() -> Iterator[str]:
 
 
 def choices_of(page: Page, name: str) -> list[str]:
-    return page.get_by_role("combobox", name=name, exact=True).locator("option").all_text_contents()
+    return page.locator(f"#{ {'From': 'source', 'to': 'target', 'Model': 'model'}[name]} option").all_text_contents()
 
 
 def test_models_of_several_languages_can_be_chosen_for_each_pair(browser: Browser, url_of_languages: str) -> None:
     page = browser.new_page()
     translate(page, url_of_languages)
-    assert choices_of(page, "From") == ["English", "Italian", "Portuguese", "Detect language"]
-    assert choices_of(page, "to") == ["German", "French"]
+    assert choices_of(page, "From") == ["Detect language", "English", "Italian", "Portuguese"]
+    assert choices_of(page, "to") == ["French", "German"]
     assert choices_of(page, "Model") == ["Transformer · default", "Bahdanau"]
     page.get_by_role("combobox", name="to", exact=True).select_option("de")
     expect(page.locator("#status")).to_contain_text("Translated by transformer-en-fr+de")
@@ -528,27 +651,26 @@ def test_a_pivoted_pair_shows_both_legs(browser: Browser, url_of_languages: str)
     page = browser.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"{url_of_languages}/#source=it&target=de&text=il+cane")
+    page.goto(f"{url_of_languages}/#source=it&target=de&text=il+cane&view=heatmap")
     expect(page.locator("#translation")).to_have_text("IL CANE")
     expect(page.locator("#pivot")).to_have_text("Translated through English: Il Cane")
     expect(page.locator("#status")).to_contain_text(
         "Translated through English by transformer-it+pt-en and transformer-en-fr+de"
     )
-    assert choices_of(page, "to") == ["German", "English", "French"]
+    assert choices_of(page, "to") == ["English", "French", "German"]
     assert choices_of(page, "Model") == ["through English, by two models"]
     legs = page.get_by_role("group", name="Leg").get_by_role("button")
     expect(legs).to_have_text(["Italian → English", "English → German"])
-    expect(page.locator("#figure svg")).to_contain_text("transformer-it+pt-en")
-    expect(page.locator("#source-side")).to_have_text("Your text")
-    expect(page.locator("#target-side")).to_have_text("In English")
+    expect(page.locator("#figure-parts")).to_contain_text("transformer-it+pt-en")
     legs.nth(1).click()
     expect(legs.nth(1)).to_have_attribute("aria-pressed", "true")
-    expect(page.locator("#figure svg")).to_contain_text("transformer-en-fr+de")
-    expect(page.locator("#source-words")).to_have_text("Il Cane</s>")
-    expect(page.locator("#source-side")).to_have_text("In English")
-    expect(page.locator("#target-side")).to_have_text("Translation")
-    page.get_by_role("tab", name="Table").click()
+    expect(page.locator("#figure-parts")).to_contain_text("transformer-en-fr+de")
+    expect(page.locator("#figure-heading")).to_contain_text("Il Cane")
+    page.locator("#translation .word").nth(1).hover()
+    expect(page.locator("#partners")).to_contain_text("“CANE” is aligned with “cane”")  # through both legs
+    view(page, "Table")
     expect(page.get_by_role("rowheader", name="CANE", exact=True)).to_be_visible()
+    unfold(page, "Export")
     assert "source=en" in page.locator("#curl").inner_text()
     link = page.get_by_role("link", name="Link to this view").get_attribute("href")
     assert link is not None

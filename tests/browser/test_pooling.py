@@ -1,4 +1,4 @@
-"""The section on kernel regression, in Chromium."""
+"""The page on kernel regression, in Chromium."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -15,8 +15,7 @@ LIT = """canvas => {
 
 
 def opened(page: Page, url: str) -> None:
-    page.goto(url)
-    page.get_by_text("Attention without a model").click()
+    page.goto(f"{url}/web/pooling.html")
     expect(page.locator("#pooling-note")).to_contain_text("leave one out")
 
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.page_requests import posted
+from tests.support.page_views import unfold, view
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -57,8 +58,10 @@ def test_only_the_data_of_a_search_is_saved(page: Page, url: str) -> None:
     opened(page, url, "steps")
     expect(page.locator("#downloads a")).to_have_text(["JSON"])
     expect(page.locator("#curl")).to_contain_text("view=steps")
+    unfold(page, "Details")
     expect(page.get_by_role("combobox", name="Tokens")).to_be_disabled()
-    page.get_by_role("tab", name="Heatmap").click()
+    page.keyboard.press("Escape")
+    view(page, "Heatmap")
     expect(page.locator("#figure svg")).to_be_visible()
     expect(page.locator("#steps")).to_be_hidden()
 
@@ -75,7 +78,7 @@ def test_heads_have_colours_that_can_be_switched(page: Page, url: str) -> None:
     expect(page.locator("#head-lines line.c1")).to_have_count(0)
     assert 0 < lines.count() < everything
     switches.nth(2).dblclick()
-    expect(page.locator("#head-switches .head[aria-pressed=true]")).to_have_text("head 2")
+    expect(page.locator("#head-switches .head[aria-pressed=true]")).to_have_text("head 3")
     assert page.locator("#head-lines line.c2").count() == lines.count()
     page.get_by_role("button", name="all heads").click()
     expect(lines).to_have_count(everything)
@@ -86,13 +89,13 @@ def test_a_hover_follows_a_token_and_a_click_holds_it(page: Page, url: str) -> N
     note, lines = page.locator("#heads-note"), page.locator("#head-lines line")
     everything = lines.count()
     page.locator("#head-from button").nth(1).hover()
-    expect(note).to_contain_text("“SMALL” looks most at head 0:")
+    expect(note).to_contain_text("“SMALL” looks most at head 1:")
     assert lines.count() < everything
     assert page.locator("#head-to button").first.locator("i").count() == 4
     page.mouse.move(5, 5)
     expect(note).to_be_empty()
     page.locator("#head-to button").nth(2).focus()
-    expect(note).to_contain_text("“dog” is looked at most by head 0:")
+    expect(note).to_contain_text("“dog” is looked at most by head 1:")
     page.keyboard.press("ArrowDown")
     expect(note).to_contain_text("“sleeps” is looked at most by")
     page.locator("#head-from button").first.click()
@@ -105,9 +108,9 @@ def test_a_hover_follows_a_token_and_a_click_holds_it(page: Page, url: str) -> N
 def test_heads_of_the_encoder_are_a_link_away_and_fit_a_phone(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     opened(page, url, "heads", "&kind=encoder&layer=1&heads=0,3")
-    expect(page.locator("#head-switches .head[aria-pressed=true]")).to_have_text(["head 0", "head 3"])
+    expect(page.locator("#head-switches .head[aria-pressed=true]")).to_have_text(["head 1", "head 4"])
     expect(page.locator("#head-from button").first).to_have_text("The")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.get_by_role("tab", name="Step by step").click()
+    view(page, "Step by step")
     expect(page.locator("#steps")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.support.page_requests import posted
+from tests.support.page_views import unfold
 
 pytestmark = pytest.mark.browser
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.browser
 def bodies(page: Page, url: str) -> list[tuple[str, dict[str, object]]]:
     """Open the page, and return what it posts from then on."""
     page.goto(url)
-    expect(page.get_by_role("combobox", name="Model")).to_contain_text("Transformer")
+    expect(page.locator("#model")).to_contain_text("Transformer")
     return posted(page)
 
 
@@ -24,22 +25,29 @@ def last(bodies: list[tuple[str, dict[str, object]]], name: str) -> dict[str, ob
 
 
 def test_terms_go_with_the_text_and_with_the_attention(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
-    page.get_by_text("More: search").click()
+    unfold(page, "Options")
     page.get_by_label("Your terms").fill("dog = chien | chienne\n\nhouse=maison\n")
     page.get_by_label("Text", exact=True).fill("the dog sleeps")
-    expect(page.locator("#target-words")).to_contain_text("SLEEPS")
+    expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS")
+    page.get_by_role("button", name="Look inside").click()
+    expect(page.locator("#figure svg")).to_be_visible()
     assert last(bodies, "translate")["glossary"] == [["dog", ["chien", "chienne"]], ["house", ["maison"]]]
     assert last(bodies, "attention")["target_text"] == "THE DOG SLEEPS"
     assert "chien" not in page.url
 
 
 def test_a_line_that_is_no_term_is_named(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
-    page.get_by_text("More: search").click()
+    unfold(page, "Options")
     page.get_by_label("Text", exact=True).fill("the dog")
     expect(page.locator("#translation")).to_have_text("THE DOG")
     page.get_by_label("Your terms").fill("dog = chien\nhouse")
-    page.get_by_label("Your terms").blur()
     expect(page.get_by_role("alert")).to_have_text("Line 2 of your terms has no “=”.")
+    expect(page.locator("#translation")).to_be_empty()
+    page.get_by_label("Your terms").fill("dog = chien\n= maison")
+    expect(page.get_by_role("alert")).to_have_text("Line 2 of your terms has no word before “=”.")
+    page.get_by_label("Your terms").fill("dog = chien\nhouse = maison")
+    expect(page.locator("#translation")).to_have_text("THE DOG")
+    expect(page.get_by_role("alert")).to_be_hidden()
 
 
 def test_a_glossary_of_the_server_is_chosen_by_name(page: Page, url: str) -> None:
@@ -52,7 +60,7 @@ def test_a_glossary_of_the_server_is_chosen_by_name(page: Page, url: str) -> Non
         route.fulfill(body=json.dumps({"translatedText": "LE CHIEN"}), content_type="application/json")
 
     page.route("**/translate", answer)  # this server has no such glossary
-    page.get_by_text("More: search").click()
+    unfold(page, "Options")
     page.get_by_role("combobox", name="Glossary").select_option("legal")
     expect(page.get_by_label("Your terms")).to_be_hidden()
     page.get_by_label("Text", exact=True).fill("the dog")
@@ -84,7 +92,7 @@ def test_a_file_is_dropped_on_the_text_with_the_terms(page: Page, bodies: object
         " FormData.prototype.append = function (name, value)"
         " { window.sent[name] = value; append.call(this, name, value); }; }"
     )
-    page.get_by_text("More: search").click()
+    unfold(page, "Options")
     page.get_by_label("Your terms").fill("dog = chien")
     dropped = page.evaluate_handle(
         "() => { const data = new DataTransfer(); data.items.add(new File(['A dog.'], 'dog.txt')); return data; }"

@@ -38,7 +38,7 @@ def test_small_multiples_hold_every_layer_and_head() -> None:
     found = make_map(shape=(2, 3))
     drawn = {(r["layer"], r["head"], r["t"], r["s"]): r["w"] for r in records(specification(one(found)))}
     assert len(drawn) == found.weights.size
-    assert drawn["layer 1", "head 2", 4, 5] == pytest.approx(float(found.weights[1, 2, 4, 5]), abs=1e-6)
+    assert drawn["layer 2", "head 3", 4, 5] == pytest.approx(float(found.weights[1, 2, 4, 5]), abs=1e-6)
 
 
 def test_a_comparison_shows_both_and_the_difference() -> None:
@@ -65,7 +65,7 @@ def test_a_contrast_tells_probability_and_rank_of_every_token() -> None:
 def test_a_picture_says_what_it_is_of() -> None:
     title = specification(one(make_map(layer=3, head="mean")))["title"]
     told = " ".join([*title["text"], *title["subtitle"]])
-    for word in ("fox", "renard", "transformer-en-fr", "sha256:9f86d081884c", "layer 3", "mean of heads", "on </s>"):
+    for word in ("fox", "renard", "transformer-en-fr", "sha256:9f86d081884c", "layer 4", "mean of heads", "on </s>"):
         assert word in told
 
 
@@ -75,7 +75,7 @@ def test_a_picture_says_what_it_is_of() -> None:
 )
 def test_a_picture_names_the_layer_and_head_that_align(step: str, note: str) -> None:
     notes = one(make_map(step=step), naming=Naming(aligning={"transformer-en-fr": (1, 2)})).notes
-    assert any(f"layer 1, head 2 ({note}" in each for each in notes)
+    assert any(f"layer 2, head 3 ({note}" in each for each in notes)
 
 
 def unread(seed: int = 0, **more: Any) -> AttentionMap:

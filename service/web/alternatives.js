@@ -1,0 +1,84 @@
+// Other translations of a sentence, in a list at the word that was clicked; the one that is chosen takes its place.
+
+import { attention, post } from "./api.js";
+import { t } from "./i18n.js";
+import { complain } from "./messages.js";
+import { searchFields } from "./requests.js";
+import { legs, model, session } from "./session.js";
+import { state } from "./state.js";
+
+const $ = (id) => document.getElementById(id);
+let opened; // the word at which the list is open
+let control;
+
+export function closeAlternatives() {
+  control?.abort();
+  $("alternatives-box").hidden = true;
+  opened?.removeAttribute("aria-expanded");
+  opened = undefined;
+}
+
+// The text with what differs from another one in bold.
+function compared(text, from) {
+  const [own, old] = [text.split(/(\s+)/), from.split(/(\s+)/)];
+  let [begin, end] = [0, 0];
+  while (begin < own.length && own[begin] === old[begin]) begin += 1;
+  while (end < Math.min(own.length, old.length) - begin && own.at(-1 - end) === old.at(-1 - end)) end += 1;
+  const until = own.length - end;
+  return [own.slice(0, begin).join(""), Object.assign(document.createElement("b"), { textContent: own.slice(begin, until).join("") }), own.slice(until).join("")];
+}
+
+const item = (element) => {
+  const made = document.createElement("li");
+  made.append(element);
+  return made;
+};
+
+// Open the list at a word; `use` gets the number of the sentence, and what shall stand in its place.
+export async function openAlternatives(word, use) {
+  const same = opened === word;
+  closeAlternatives();
+  if (same) return;
+  opened = word;
+  word.setAttribute("aria-expanded", "true");
+  control = new AbortController();
+  const number = Number(word.closest("[data-sentence]").dataset.sentence);
+  const sentence = session.legs.at(-1)[number];
+  const [source, target] = legs().at(-1);
+  const count = Math.min(Math.max(Number(state.alternatives) || 3, 1), 7);
+  const search = searchFields();
+  const asked = { source, target, model: legs().length === 1 ? model()?.name : undefined };
+  try {
+    const answer = await post("translate", { ...asked, ...search, q: sentence.source.text, alternatives: count, beam_size: Math.max(search.beam_size, count + 1) }, control.signal);
+    const texts = [...new Set([answer.translatedText, ...answer.alternatives ?? []])].filter((text) => text !== sentence.target.text);
+    $("alternatives-list").replaceChildren(...texts.map((text) => {
+      const button = Object.assign(document.createElement("button"), { type: "button", dir: "auto", lang: target });
+      button.append(...compared(text, sentence.target.text));
+      button.addEventListener("click", () => take(text).catch(complain));
+      return item(button);
+    }));
+    if (!texts.length) $("alternatives-list").append(item(t("No other translation of this sentence was found.")));
+    $("alternatives-box").hidden = false;
+    $("alternatives-box").style.top = `${word.offsetTop + word.offsetHeight + 4}px`;
+    $("alternatives-list").querySelector("button")?.focus();
+  } catch (error) {
+    complain(error);
+  }
+
+  // The chosen text is scored by the model, so that its words light up as those of the translation did.
+  async function take(text) {
+    const map = await attention({ ...asked, text: sentence.source.text, target_text: text }, control.signal);
+    closeAlternatives();
+    use(number, { ...sentence, ...map, quality: undefined, chosen: true, target: { ...map.target, text } });
+  }
+}
+
+export function listenToAlternatives() {
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !opened) return;
+    const word = opened;
+    closeAlternatives();
+    word.focus();
+  });
+  document.addEventListener("pointerdown", (event) => { if (!event.target.closest("#alternatives-box, #translation")) closeAlternatives(); });
+}
