@@ -3,7 +3,6 @@
 import { showExamples } from "./examples.js";
 import { showGlossaries } from "./glossary.js";
 import { number, t } from "./i18n.js";
-import { showTitles } from "./second.js";
 import { AUTO, isDefault, languageName, nameOfModel, pair, pivot, seen, session, source, sources, targets } from "./session.js";
 import { recent, state } from "./state.js";
 import { isShort, translatesWhileTyping } from "./typing.js";
@@ -65,7 +64,6 @@ export function showChoices() {
   $("live").checked = state.live === "1";
   for (const name of ["tokens", "specials"]) $(name).value = state[name];
   $("model").disabled = !source(); // until the language is detected
-  showTitles();
   showGlossaries();
   showLayers();
 }

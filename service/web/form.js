@@ -9,7 +9,6 @@ import { t } from "./i18n.js";
 import { keepKey } from "./key.js";
 import { complain, say } from "./messages.js";
 import { listenToTabs } from "./results.js";
-import { showTitles, wantsBoth } from "./second.js";
 import { sentences, session, source } from "./session.js";
 import { here, remember, state, used } from "./state.js";
 import { choose, clear, look, translate, wait } from "./translation.js";
@@ -87,12 +86,6 @@ export function listen({ open, begin }) {
   listenToGlossary(() => { if (state.text && session.models.length) soon(() => translate({ typed: true })); });
   $("clear").addEventListener("click", () => { write(""); clear(); $("text").focus(); });
   $("swap").addEventListener("click", swap);
-  $("both-models").addEventListener("change", () => {
-    state.both = $("both-models").checked ? "1" : "";
-    showTitles();
-    remember();
-    if (wantsBoth() && state.text) translate();
-  });
   $("key").addEventListener("change", () => {
     keepKey($("key").value);
     $("error").hidden = true;
@@ -123,7 +116,7 @@ export function listen({ open, begin }) {
       showView();
     });
   }
-  const copied = { "copy-translation": () => session.translation, "copy-second": () => $("second-translation").textContent, "copy-link": here, "copy-curl": () => $("curl").textContent };
+  const copied = { "copy-translation": () => session.translation, "copy-link": here, "copy-curl": () => $("curl").textContent };
   for (const [button, text] of Object.entries(copied)) {
     $(button).addEventListener("click", async () => {
       try {

@@ -29,19 +29,6 @@ export function showDoubts(found) {
   }));
 }
 
-// Where a sentence is shown while it is written: made when it is needed, so that an empty one takes no place.
-export function liveBox() {
-  let box = $("writing");
-  if (!box) {
-    box = document.createElement("div");
-    Object.assign(box, { id: "writing", className: "figure", tabIndex: 0 });
-    box.setAttribute("role", "region");
-    box.setAttribute("aria-label", t("Attention while the sentence is written"));
-    $("form").append(box);
-  }
-  return box;
-}
-
 const viewsOf = (tab) => tab.dataset.views.split(" ");
 
 // The tab of the view that is open, and the other views of that tab.

@@ -5,12 +5,10 @@ import { events, post } from "./api.js";
 import { showChoices } from "./choices.js";
 import { doubtsOf } from "./doubts.js";
 import { number, t, tn } from "./i18n.js";
-import { Live } from "./live.js";
 import { glossary } from "./glossary.js";
 import { complain, say } from "./messages.js";
 import { searchFields } from "./requests.js";
-import { liveBox, showDoubts, showPivot } from "./results.js";
-import { clearSecond, translateSecond } from "./second.js";
+import { showDoubts, showPivot } from "./results.js";
 import { AUTO, languageName, legs, model, pivot, sentences, session, source, sources, targets } from "./session.js";
 import { remember, state, writeAddress } from "./state.js";
 import { cancelTyped } from "./typing.js";
@@ -39,12 +37,10 @@ function empty() {
   $("translation").replaceChildren();
   $("spoken").textContent = "";
   $("copy-translation").hidden = true;
-  clearSecond();
   showDoubts([]);
   showPivot();
   forgetWords(state.text);
   $("look").hidden = $("words-hint").hidden = $("inside").hidden = true;
-  $("writing")?.remove();
 }
 
 export function clear() {
@@ -98,7 +94,6 @@ export async function translate({ typed = false } = {}) {
   if (translated !== undefined && translated !== state.text) forgetOwn();
   translated = state.text;
   const control = (translating = new AbortController());
-  $("writing")?.remove();
   if (!pivot()) showPivot();
   $("translation").setAttribute("aria-busy", "true");
   if (!typed) say(t("Translating…"));
@@ -119,10 +114,7 @@ async function run(signal) {
   const search = { source: source(), target: state.target, model: state.model || undefined };
   const terms = searchFields();
   if (state.live) await watch(search, signal);
-  const asked = post("translate", { ...search, q: text, details: true, ...terms }, signal);
-  const second = translateSecond(text, asked, signal);
-  second.catch(() => {}); // its failure is reported below, after the translation itself
-  const answer = await asked;
+  const answer = await post("translate", { ...search, q: text, details: true, ...terms }, signal);
   $("error").hidden = true;
   $("translation").lang = state.target;
   $("copy-translation").hidden = false;
@@ -134,7 +126,6 @@ async function run(signal) {
   showResults();
   if (!sentences()[Number(state.sentence)]) state.sentence = "0";
   const seconds = number((performance.now() - began) / 1000, 2);
-  await second.catch(complain);
   signal.throwIfAborted();
   const instead = warnings.filter((warning) => warning.model).map((warning) => warning.model);
   const [one, other] = legs().map((leg) => model(leg)?.name);
@@ -197,17 +188,18 @@ function noticeOf(warning, chosen) {
 }
 
 async function watch(search, signal) {
-  $("look").hidden = $("inside").hidden = true;
-  const live = new Live($("translation"), liveBox());
+  const output = $("translation");
+  output.textContent = "";
+  output.classList.add("draft");
   try {
     for await (const [name, data] of events("translate/stream", { ...search, q: state.text, glossary: glossary() }, signal)) {
       if (name === "pivot") showPivot(data, languageName(data.language));
-      else if (name === "sentence") live.begin(data);
-      else if (name === "token") live.token(data);
+      else if (name === "sentence") output.append(data.gap ?? "");
+      else if (name === "token") output.append(data.text ?? "");
       else if (name === "error") throw new Error(data.error);
     }
   } finally {
-    live.end();
+    output.classList.remove("draft");
   }
 }
 

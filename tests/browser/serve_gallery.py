@@ -49,8 +49,8 @@ class GalleryTranslator(DummyTranslator):
     def translation(self, text: str, options: TranslationOptions) -> Translation:
         found = super().translation(text, options)
         links = tuple((at, at) for at in range(min(len(text.split()), len(found.text.split()))))
-        details = tuple(replace(detail, alignment=links) for detail in found.details)
-        return replace(found, details=details)
+        details = tuple(replace(detail, alignment=links) for detail in found.sentences)
+        return replace(found, sentences=details)
 
     async def attention(
         self,

@@ -115,11 +115,12 @@ def test_another_translation_is_chosen_at_its_word(page: Page, url: str) -> None
 def test_a_translation_is_copied_by_few_keys(page: Page, url: str) -> None:
     translate(page, url)
     page.get_by_label("Text", exact=True).focus()
-    for stops in range(1, 7):
+    copy = page.get_by_role("button", name="Copy translation")
+    for _ in range(6):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.id") == "copy-translation":
+        if copy.evaluate("(button) => button === document.activeElement"):
             break
-    assert stops <= 6
+    expect(copy).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == "THE DOG SLEEPS HERE"
@@ -280,7 +281,12 @@ def test_the_saved_html_file_draws_itself_without_a_server(page: Page, url: str,
 def test_the_page_works_from_the_keyboard_and_has_names_for_everything(page: Page, url: str) -> None:
     translate(page, url)
     assert page.get_by_role("heading", level=1).inner_text() == "Translucent"
-    for role, name in (("textbox", "Text"), ("combobox", "From"), ("button", "Swap languages"), ("tabpanel", "Alignment")):
+    for role, name in (
+        ("textbox", "Text"),
+        ("combobox", "From"),
+        ("button", "Swap languages"),
+        ("tabpanel", "Alignment"),
+    ):
         expect(page.get_by_role(role, name=name, exact=True)).to_be_visible()  # type: ignore[arg-type]
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll("input, select, textarea, button")]
@@ -335,12 +341,12 @@ def test_a_sentence_can_be_watched_being_written(page: Page, url: str) -> None:
     page.get_by_label("Watch the translation being written").check()
     page.get_by_label("Text", exact=True).fill("one two three four five six")
     page.get_by_label("Text", exact=True).press("Control+Enter")
-    expect(page.locator("#writing table tbody tr").nth(1)).to_be_attached()
+    expect(page.locator("#translation.draft")).to_contain_text("ONE")
     expect(page.locator("#translation")).to_have_text("ONE TWO THREE FOUR FIVE SIX")
     expect(page.locator("#translation .word")).to_have_count(6)
 
 
-def test_what_was_watched_stays_and_its_attention_is_shown(page: Page, url: str) -> None:
+def test_the_attention_of_what_was_watched_is_shown(page: Page, url: str) -> None:
     page.goto(url)
     expect(page.locator("#model")).to_contain_text("Transformer")
     bodies = posted(page)
@@ -350,7 +356,6 @@ def test_what_was_watched_stays_and_its_attention_is_shown(page: Page, url: str)
     page.get_by_label("Text", exact=True).press("Control+Enter")
     page.get_by_role("button", name="Look inside").click()
     expect(page.locator("#figure svg")).to_be_visible()
-    expect(page.locator("#writing table tbody tr")).to_have_count(4)
     assert [body["beam_size"] for name, body in bodies if name == "translate"][-1] == 1
     assert {body["beam_size"] for name, body in bodies if name == "attention"} == {"1"}
 
@@ -360,7 +365,7 @@ def test_attention_is_asked_for_with_the_search_of_the_translation(page: Page, u
     bodies = posted(page)
     page.goto(f"{url}/#text=the+dog&beam_size={beam}&view=heatmap")
     expect(page.locator("#figure svg")).to_be_visible()
-    asked_with = {name: int(str(body.get("beam_size", 4))) for name, body in bodies if name in ("translate", "attention")}
+    asked_with = {name: int(str(body.get("beam_size", 4))) for name, body in bodies if name != "detect"}
     assert asked_with == {"translate": asked, "attention": asked}
 
 
@@ -424,7 +429,6 @@ def test_a_server_that_asks_for_a_key_gets_it_and_nobody_else(
     page.get_by_label("Text", exact=True).press("Control+Enter")
     expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS")
     page.get_by_role("button", name="Look inside").click()
-    expect(page.locator("#figure svg")).to_contain_text("sleeps")
     unfold(page, "Export")
     for name, begins in (("SVG", b"<svg"), ("npz", b"PK")):
         with page.expect_download() as waiting:
@@ -627,7 +631,8 @@ def url_of_languages() -> Iterator[str]:
 
 
 def choices_of(page: Page, name: str) -> list[str]:
-    return page.locator(f"#{ {'From': 'source', 'to': 'target', 'Model': 'model'}[name]} option").all_text_contents()
+    ids = {"From": "source", "to": "target", "Model": "model"}
+    return page.locator(f"#{ids[name]} option").all_text_contents()
 
 
 def test_models_of_several_languages_can_be_chosen_for_each_pair(browser: Browser, url_of_languages: str) -> None:
@@ -687,7 +692,6 @@ def test_a_pivoted_sentence_can_be_watched_being_written(browser: Browser, url_o
     page.goto(f"{url_of_languages}/#source=pt&target=fr&text=o+gato&live=1")
     expect(page.locator("#pivot")).to_have_text("Translated through English: O Gato")
     expect(page.locator("#translation")).to_have_text("O GATO")
-    expect(page.locator("#writing thead th")).to_have_text(["O", "Gato", "</s>"])
     page.close()
 
 

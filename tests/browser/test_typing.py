@@ -142,34 +142,6 @@ def test_examples_are_offered_in_the_language_of_the_text(
     expect(examples.first).to_have_attribute("lang", "fr")
 
 
-def test_both_models_translate_side_by_side(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
-    page.get_by_label("Text", exact=True).fill("the dog sleeps")
-    expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS")
-    unfold(page, "Options")
-    page.get_by_label("Show both models").check()
-    expect(page.get_by_role("heading", name="Translation by Transformer")).to_be_visible()
-    expect(page.get_by_role("heading", name="Translation by Bahdanau")).to_be_visible()
-    expect(page.locator("#second-translation")).to_have_text("THE DOG SLEEPS")
-    expect(page.locator("#same")).to_be_visible()
-    assert {body.get("model") for body in translated(bodies)[-2:]} == {None, "bahdanau-en-fr"}
-    first, second = (page.locator(name).bounding_box() for name in ("#translation", "#second-translation"))
-    assert first is not None
-    assert second is not None
-    assert abs(first["y"] - second["y"]) < 2
-    assert first["x"] + first["width"] <= second["x"]
-    page.set_viewport_size({"width": 390, "height": 844})
-    first, second = (page.locator(name).bounding_box() for name in ("#translation", "#second-translation"))
-    assert first is not None
-    assert second is not None
-    assert first["y"] + first["height"] <= second["y"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.reload()
-    expect(page.locator("#second-translation")).to_have_text("THE DOG SLEEPS")
-    page.get_by_role("combobox", name="to", exact=True).select_option("de")
-    expect(page.locator("#second")).to_be_hidden()
-    expect(page.get_by_label("Show both models")).to_be_hidden()
-
-
 def test_a_failure_of_the_second_model_leaves_the_first_translation(browser: Browser, url: str) -> None:
     page = browser.new_page()
     busy = {"error": "The queue of the model is full.", "code": "overloaded"}
@@ -181,7 +153,7 @@ def test_a_failure_of_the_second_model_leaves_the_first_translation(browser: Bro
             route.continue_()
 
     page.route("**/translate", answer)
-    page.goto(f"{url}/#text=the+dog&both=1")
+    page.goto(f"{url}/#text=the+dog&view=compare")
     expect(page.locator("#translation")).to_have_text("THE DOG")
     expect(page.get_by_role("alert")).to_have_text("The queue of the model is full.")
     expect(page.get_by_role("alert")).to_have_attribute("lang", "en")
@@ -234,8 +206,8 @@ def test_the_language_of_the_page_is_switched_and_kept(page: Page, bodies: list[
 @pytest.mark.parametrize("language", ["de", "fr"])
 def test_no_language_makes_a_phone_scroll_sideways(page: Page, url: str, language: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(f"{url}/#text=the+dog+sleeps+here&both=1&view=heatmap")
+    page.goto(f"{url}/#text=the+dog+sleeps+here&view=compare")
     page.locator("#language").select_option(language)
     expect(page.locator("#figure svg")).to_be_visible()
-    expect(page.locator("#second-translation")).to_have_text("THE DOG SLEEPS HERE")
+    expect(page.locator("#both dd").nth(1)).to_have_text("THE DOG SLEEPS HERE")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -28,7 +28,7 @@ from service.engine import DeadlineExceeded
 router = APIRouter(tags=["Translation"])
 
 # The name is that of the compatible interface: milliseconds that a page waits after a key is pressed.
-FRONTEND_TIMEOUT = 500
+FRONTEND_TIMEOUT = 250
 
 SETTINGS = {
     "charLimit": 100000,
