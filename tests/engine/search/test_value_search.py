@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob
-from service.engine.scheduling.batch import Batch
 from service.engine.search.state_table import StateTable
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints, places_of
 from service.engine.values.states import StateMachine
+from tests.support.decoding import run_batch
 from tests.support.fake_model import EOS, ScriptedModel, hashed_rule
 
 VOCABULARY = 40
@@ -31,16 +31,11 @@ def constraints(*values: Sequence[int], reserved: bool = True, whole: bool = Fal
     return ValueConstraints(forms, (whole,) * len(values), reserved, classes())
 
 
-def translate(jobs: Sequence[SentenceJob], seed: float = 1.0) -> list[tuple[Hypothesis, ...]]:
-    """Decode jobs of one beam width together."""
-    model = ScriptedModel(hashed_rule(VOCABULARY, seed))
-    batch: Batch[int] = Batch(model, jobs[0].search.beam_size)
-    encoded = model.encode([job.source_ids for job in jobs])
-    batch.join(encoded, range(len(jobs)), list(enumerate(jobs)))
-    found: dict[int, tuple[Hypothesis, ...]] = {}
-    while len(batch):
-        found.update({finished.owner: finished.hypotheses for finished in batch.step()})
-    return [found[number] for number in range(len(jobs))]
+def translate(
+    jobs: Sequence[SentenceJob], temperature: float = 1.0, arrivals: Sequence[int] | None = None
+) -> list[tuple[Hypothesis, ...]]:
+    model = ScriptedModel(hashed_rule(VOCABULARY, temperature))
+    return [finished.hypotheses for finished in run_batch(model, jobs, arrivals)]
 
 
 def job(source: Sequence[int], beam_size: int, values: ValueConstraints | None = None, n_best: int = 1) -> SentenceJob:
@@ -62,45 +57,29 @@ VALUES = [
 @pytest.mark.parametrize("values", VALUES)
 def test_every_value_is_written_exactly_once(values: ValueConstraints, beam_size: int) -> None:
     jobs = [job([5 + number, 7], beam_size, values, n_best=min(beam_size, 3)) for number in range(12)]
-    for hypotheses in translate(jobs):
-        for hypothesis in hypotheses:
-            if hypothesis.finish_reason == "length":
-                continue
-            places = places_of(values, hypothesis.ids, EOS)
-            assert places is not None
-            assert sorted(place.value for place in places) == list(range(len(values.forms)))
-            inside = {at for place in places for at in range(place.first, place.end)}
-            outside = [token for at, token in enumerate(hypothesis.ids) if at not in inside]
-            if values.digits_reserved:
-                assert not set(outside) & set(DIGITS)
-            for place in places:
-                tokens = hypothesis.ids[place.first : place.end]
-                assert tokens in [form.tokens for form in values.forms[place.value]]
-
-
-@pytest.mark.parametrize("beam_size", [1, 4])
-def test_a_complete_translation_is_nearly_always_found(beam_size: int) -> None:
-    jobs = [job([5 + number, 7], beam_size, VALUES[0]) for number in range(12)]
-    complete = [places_of(VALUES[0], found[0].ids, EOS) is not None for found in translate(jobs)]
-    assert sum(complete) >= 11
-
-
-@pytest.mark.parametrize("beam_size", [1, 4])
-def test_sentences_are_the_same_in_company_of_values(beam_size: int) -> None:
-    plain = [job([5 + number, 8], beam_size, n_best=min(beam_size, 2)) for number in range(8)]
-    valued = [job([5 + number, 9], beam_size, VALUES[number % len(VALUES)]) for number in range(8)]
-    mixed = translate([each for pair in zip(plain, valued, strict=True) for each in pair])
-    assert mixed[0::2] == translate(plain)
-    assert mixed[1::2] == translate(valued)
-    assert mixed[1::2] == [translate([each])[0] for each in valued]
-
-
-def test_no_letter_follows_a_whole_word() -> None:
-    values = constraints([25, 26], reserved=False, whole=True)
-    for [hypothesis] in translate([job([5, number], 4, values) for number in range(5, 20)]):
-        places = places_of(values, hypothesis.ids, EOS) or ()
+    found = translate(jobs)
+    assert all(places_of(values, best.ids, EOS) is not None for best, *_ in found)
+    for hypothesis in (each for hypotheses in found for each in hypotheses if each.finish_reason == "eos"):
+        places = places_of(values, hypothesis.ids, EOS)
+        assert places is not None
+        assert sorted(place.value for place in places) == list(range(len(values.forms)))
+        inside = {at for place in places for at in range(place.first, place.end)}
+        outside = {token for at, token in enumerate(hypothesis.ids) if at not in inside}
+        assert not (values.digits_reserved and outside & set(DIGITS))
         for place in places:
-            assert hypothesis.ids[place.end] != WORD
+            tokens = hypothesis.ids[place.first : place.end]
+            assert tokens in [form.tokens for form in values.forms[place.value]]
+            assert not (values.whole_words[place.value] and hypothesis.ids[place.end] == WORD)
+
+
+@pytest.mark.parametrize(("beam_size", "temperature"), [(1, 1.0), (4, 1.0), (1, 0.3), (1, 0.1)])
+def test_sentences_are_the_same_in_company_of_values(beam_size: int, temperature: float) -> None:
+    """Alone, most tokens of a sure model's greedy search are chosen without a comparison of all candidates."""
+    plain = [job([5 + number, 8], beam_size, n_best=min(beam_size, 2)) for number in range(8)]
+    valued = [job([5 + number, 9], beam_size, VALUES[number % len(VALUES)]) for number in range(24)]
+    mixed = translate([*plain[:4], *valued, *plain[4:]], temperature)
+    assert [*mixed[:4], *mixed[-4:]] == translate(plain, temperature)
+    assert mixed[4:-4] == [translate([each], temperature)[0] for each in valued]
 
 
 def test_a_value_within_a_word_follows_an_opening_token_only() -> None:
@@ -116,6 +95,13 @@ def test_a_value_within_a_word_follows_an_opening_token_only() -> None:
     assert inside
 
 
+def test_values_of_a_sentence_that_joins_later_do_not_change_those_of_others() -> None:
+    """The longer values, and the more of them, move the tables of the running ones."""
+    more = constraints(*([10 + number, 15, 16] for number in range(5)))
+    jobs = [job([5, 7], 4, VALUES[0]), job([6, 7], 4), job([5, 9], 4, more)]
+    assert translate(jobs, arrivals=[0, 2, 4]) == [translate([each])[0] for each in jobs]
+
+
 def test_a_long_running_batch_needs_no_more_memory_for_each_sentence() -> None:
     table = StateTable()
     sizes = []
@@ -127,29 +113,3 @@ def test_a_long_running_batch_needs_no_more_memory_for_each_sentence() -> None:
         table.remove(owner)
         sizes.append(len(table.complete))
     assert sizes[-1] == sizes[10]
-
-
-def test_values_of_a_sentence_that_joins_later_do_not_change_those_of_others() -> None:
-    """The longer values, and the more of them, move the tables of the running ones."""
-    model = ScriptedModel(hashed_rule(VOCABULARY, 1.0))
-    batch: Batch[int] = Batch(model, 4)
-    jobs = [
-        job([5, 7], 4, VALUES[0]),
-        job([6, 7], 4),
-        job([5, 9], 4, constraints(*([10 + n, 15, 16] for n in range(5)))),
-    ]
-    encoded = model.encode([each.source_ids for each in jobs])
-    found: dict[int, tuple[Hypothesis, ...]] = {}
-    for number, each in enumerate(jobs):
-        batch.join(encoded, [number], [(number, each)])
-        found.update({finished.owner: finished.hypotheses for _ in range(2) for finished in batch.step()})
-    while len(batch):
-        found.update({finished.owner: finished.hypotheses for finished in batch.step()})
-    assert [found[number] for number in range(len(jobs))] == [translate([each])[0] for each in jobs]
-
-
-@pytest.mark.parametrize("temperature", [0.1, 0.3])
-def test_a_sure_model_writes_the_same_alone_and_in_company(temperature: float) -> None:
-    """Alone, most tokens of greedy search are chosen without a comparison of all candidates."""
-    jobs = [job([5 + number, 9], 1, VALUES[number % len(VALUES)]) for number in range(24)]
-    assert translate(jobs, temperature) == [translate([each], temperature)[0] for each in jobs]
