@@ -15,9 +15,28 @@ from service.engine.text.segmenter import split_sentences
 from service.engine.values.places import find_places
 from service.engine.values.spoken import may_be_spoken
 
-
-def parts(text: str, language: str = "en") -> list[str]:
-    return [text[start:end] for start, end in split_sentences(text, language)]
+FRAGMENTS = (
+    "Hello. ",
+    "I ",
+    "lost",
+    ".",
+    "\n",
+    "\r\n",
+    " ",
+    "😀",
+    "Dr. ",
+    "3.5",
+    "。",
+    "句",
+    "\t",
+    '"',
+    "…",
+    "e\u0301",
+)
+mixed = st.lists(
+    st.one_of(st.sampled_from(FRAGMENTS), st.text(st.characters(exclude_categories=["Cs"]), max_size=5)),
+    max_size=30,
+).map("".join)
 
 
 @pytest.mark.parametrize(
@@ -39,74 +58,41 @@ def parts(text: str, language: str = "en") -> list[str]:
         ("Wait... what? Yes!!! No.", ["Wait... what?", "Yes!!!", "No."]),
         ("“One.” “Two.”", ["“One.”", "“Two.”"]),
         ("这是一句话。这是第二句！真的吗？", ["这是一句话。", "这是第二句！", "真的吗？"]),
-        ("One line\nTwo lines\r\n\r\nThree\u2028four", ["One line", "Two lines", "Three", "four"]),
-        ("name\tvalue one", ["name", "value one"]),
+        (
+            "One line\nTwo lines\r\n\r\nThree\u2028four\tfive six",
+            ["One line", "Two lines", "Three", "four", "five six"],
+        ),
         ("- First thing.\n2. Second.\n(3) Third\n# Head", ["First thing.", "Second.", "Third", "Head"]),
         ("Hi! 😀😀 Bye.", ["Hi!", "Bye."]),
         ("👍🏽 I agree ❤️", ["I agree"]),
-        ("Hi. 😀", ["Hi."]),
         ("Look: https://a.example/x\nhttps://a.example/y\nme@a.example", ["Look:"]),
         ("12:30\n3.50 €\n---\n…", []),
-        ("", []),
         (" \n\t ", []),
     ],
 )
 def test_sentences(text: str, expected: list[str]) -> None:
-    assert parts(text) == expected
+    assert [text[start:end] for start, end in split_sentences(text, "en")] == expected
 
 
-@pytest.mark.parametrize("text", ["😀", "?!", "…", "42", " \n", "", "https://example.com/page", "a@b.org"])
+@pytest.mark.parametrize("text", ["😀", "?!", "…", "42", "", "https://example.com/page", "a@b.org"])
 def test_what_has_no_letters_or_is_a_link_is_left_alone(text: str) -> None:
     assert not is_translatable(text)
     assert whole_text(text) == []
 
 
-mixed = st.lists(
-    st.one_of(
-        st.sampled_from(
-            [
-                "Hello. ",
-                "I ",
-                "lost",
-                ".",
-                "\n",
-                "\r\n",
-                " ",
-                "😀",
-                "Dr. ",
-                "3.5",
-                "。",
-                "句",
-                "\t",
-                '"',
-                "…",
-                "e\u0301",
-            ]
-        ),
-        st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
-    ),
-    max_size=30,
-).map("".join)
-
-
 @settings(deadline=None, max_examples=400)
 @given(mixed)
-def test_sentences_and_gaps_are_the_text(text: str) -> None:
-    for spans in (split_sentences(text, "en"), whole_text(text)):
+def test_sentences_and_gaps_are_the_text_and_gaps_need_no_translation(text: str) -> None:
+    sentences = split_sentences(text, "en")
+    for spans in (sentences, whole_text(text)):
         pieces = [text[start:end] for start, end in spans]
         assert join(text, spans, pieces).text == text
         assert all(piece == piece.strip() and is_translatable(piece) for piece in pieces)
         assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
-
-
-@settings(deadline=None, max_examples=400)
-@given(mixed)
-def test_what_lies_between_sentences_needs_no_translation(text: str) -> None:
-    position = 0
-    for start, end in [*split_sentences(text, "en"), (len(text), len(text))]:
-        for line in re.split(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]", text[position:start]):
+    gaps = zip([0, *(end for _, end in sentences)], [*(start for start, _ in sentences), len(text)], strict=True)
+    for begin, end in gaps:
+        for line in re.split(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]", text[begin:end]):
             assert not is_translatable(line) or re.search(r"https?:|www|@", line)
-        position = end
 
 
 @pytest.mark.parametrize(
@@ -114,9 +100,9 @@ def test_what_lies_between_sentences_needs_no_translation(text: str) -> None:
     ["The cat sat on the mat, and it was happy. " * 477, "x" * 20_000, "." * 20_000, '("[ ' * 5_000, "\n" * 20_000],
 )
 def test_twenty_thousand_characters_take_a_moment(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     split_sentences(text, "en")
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_an_ordinary_sentence_pays_little_for_what_it_does_not_have() -> None:
@@ -125,12 +111,11 @@ def test_an_ordinary_sentence_pays_little_for_what_it_does_not_have() -> None:
     def look() -> None:
         assert not may_be_respelled(text) | may_be_spoken(text, "en") | any(find_places(text, "en", "fr"))
 
+    def timed(work: Callable[[], object]) -> int:
+        begun = time.thread_time_ns()
+        for _ in range(5):
+            work()
+        return time.thread_time_ns() - begun
+
     looks, cuts = ([timed(work) for _ in range(400)] for work in (look, lambda: split_sentences(text, "en")))
     assert min(looks) < 1.7 * min(cuts)  # 1.3; with patterns that try every character 2.1
-
-
-def timed(work: Callable[[], object]) -> int:
-    begun = time.thread_time_ns()
-    for _ in range(5):
-        work()
-    return time.thread_time_ns() - begun

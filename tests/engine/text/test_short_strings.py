@@ -1,9 +1,10 @@
 """Short strings: what the model reads, and how its answer is written."""
 
+import re
+
 import pytest
 
 from service.engine.text.answer_checks import Problem, is_better, is_checked, problems_of
-from service.engine.text.replacements import Replacement
 from service.engine.text.short_strings import ShortString, may_be_short, short_string
 from service.engine.text.tokenizer import Decoded
 from service.engine.types import SentenceQuality, Token, Translation
@@ -24,25 +25,19 @@ def short(text: str, source: str = "en", target: str = "fr") -> ShortString | No
     return short_string(text, (source, target), Vocabulary(), find_values(text, ValueRules(source, target)))
 
 
-def read(text: str) -> str:
-    found = short(text)
+def known_short(text: str, source: str = "en", target: str = "fr") -> ShortString:
+    found = short(text, source, target)
     assert found is not None
     assert found.text == text
-    return found.read
+    return found
 
 
 def written(text: str, translation: str, target: str = "fr") -> str:
     """Return how a translation is written, and check that its tokens are where they say."""
-    found = short(text, target=target)
-    assert found is not None
-    position = 0
-    tokens = []
-    for word in translation.split(" "):
-        at = translation.index(word, position)
-        tokens.append(Token(9, word, word, at, at + len(word)))
-        position = at + len(word)
+    words = [(word[0], *word.span()) for word in re.finditer(r"\S+", translation)]
+    tokens = [Token(9, word, word, start, end) for word, start, end in words]
     tokens.append(Token(2, "</s>", "", len(translation), len(translation), "</s>"))
-    decoded = found.write(Decoded(translation, tuple(tokens)), shift=5)
+    decoded = known_short(text, target=target).write(Decoded(translation, tuple(tokens)), shift=5)
     assert all(decoded.text[token.start - 5 : token.end - 5] == token.text for token in decoded.tokens)
     return decoded.text
 
@@ -51,7 +46,6 @@ def written(text: str, translation: str, target: str = "fr") -> str:
     ("text", "expected"),
     [
         ("SAVE CHANGES", "Save changes"),
-        ("FILE", "File"),
         ("USB", "USB"),
         ("PDF FILE", "PDF file"),
         ("SAVE %s CHANGES", "Save %s changes"),
@@ -59,8 +53,6 @@ def written(text: str, translation: str, target: str = "fr") -> str:
         ("Save Changes", "Save changes"),
         ("Save the File", "Save the file"),
         ("Tom Smith", "Tom Smith"),
-        ("New York", "New York"),
-        ("Save changes", "Save changes"),
         ("&File", "File"),
         ("_Open…", "Open"),
         ("~Print page", "Print page"),
@@ -74,7 +66,7 @@ def written(text: str, translation: str, target: str = "fr") -> str:
     ],
 )
 def test_the_model_reads_small_letters_without_marks_and_ends(text: str, expected: str) -> None:
-    assert read(text) == expected
+    assert known_short(text).read == expected
 
 
 @pytest.mark.parametrize(
@@ -88,7 +80,6 @@ def test_the_model_reads_small_letters_without_marks_and_ends(text: str, expecte
         ("Street:", "Rue", "Rue :"),
         ("Open...", "Ouvrir", "Ouvrir..."),
         ("Save changes", "Enregistrer.", "Enregistrer"),
-        ("Save changes", "enregistrer", "Enregistrer"),
         ("save changes", "enregistrer", "enregistrer"),
         ("Save changes", "iPhone Enregistrer", "iPhone Enregistrer"),
         ("Save changes", "etc...", "Etc..."),
@@ -102,24 +93,18 @@ def test_letters_that_become_two_capitals_keep_their_places() -> None:
     assert written("STREET FILE:", "Straße der Größe", "de") == "STRASSE DER GRÖSSE:"
 
 
-@pytest.mark.parametrize(
-    "text", ["I have lost my keys.", "Are you sure?", "SAVE CHANGES.", "Stop!", "word " * 30, "Save\nchanges"]
-)
+@pytest.mark.parametrize("text", ["Are you sure?", "SAVE CHANGES.", "Stop!", "word " * 30, "Save\nchanges"])
 def test_other_texts_are_left_alone(text: str) -> None:
     assert not may_be_short(text) or short(text) is None
 
 
 def test_places_lead_back_to_the_text() -> None:
-    found = short("_Open %s…")
-    assert found is not None
-    assert found.replacements == (Replacement((0, 1), (0, 0)), Replacement((8, 9), (7, 7)))
+    found = known_short("_Open %s…")
     assert found.text[slice(*found.span(5, 7))] == "%s"
 
 
 def test_only_english_titles_are_read_in_small_letters() -> None:
-    found = short("Save Changes", source="de")
-    assert found is not None
-    assert found.read == "Save Changes"
+    assert known_short("Save Changes", source="de").read == "Save Changes"
 
 
 @pytest.mark.parametrize(
@@ -142,18 +127,15 @@ def test_what_is_wrong_with_an_answer_is_named(source: str, target: str, problem
 
 
 def test_long_texts_are_not_checked() -> None:
-    assert is_checked("Save changes")
-    assert not is_checked("I have lost all of my keys in the garden.")
-    assert not is_checked("Save\nchanges")
-    assert not is_checked("42")
+    texts = ("Save changes", "I have lost all of my keys in the garden.", "Save\nchanges", "42")
+    assert [is_checked(text) for text in texts] == [True, False, False, False]
 
 
 def test_the_better_answer_fails_fewer_checks_and_then_has_the_higher_quality() -> None:
-    def answer(text: str, quality: float) -> Translation:
-        return Translation(text, qualities=(SentenceQuality("Save", text, 0, quality, ()),))
-
-    good, copy = answer("Enregistrer", 0.2), answer("Save", 0.9)
-    assert is_better("Save", good, copy)
-    assert not is_better("Save", copy, good)
-    assert is_better("Save", answer("Enregistrer", 0.3), good)
-    assert not is_better("Save", good, good)
+    ranked = [("Enregistrer", 0.3), ("Enregistrer", 0.2), ("Save", 0.9)]
+    first, second, copy = (
+        Translation(text, qualities=(SentenceQuality("Save", text, 0, quality, ()),)) for text, quality in ranked
+    )
+    assert is_better("Save", first, second)
+    assert is_better("Save", second, copy)
+    assert not any(is_better("Save", *pair) for pair in ((second, second), (second, first), (copy, second)))
