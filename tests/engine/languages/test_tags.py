@@ -1,17 +1,18 @@
-"""Which served language a tag means."""
+"""Which served language a tag means, and which pairs are translated through a pivot language."""
 
+import time
 from dataclasses import replace
 
 import pytest
 
-from service.engine.languages.tags import Languages, canonical
+from service.engine.languages.tags import Languages, canonical, pivoted_pairs
 from tests.support.fake_engine import info_of
 
 
-def languages(*pairs: tuple[str, str]) -> Languages:
+def languages(*pairs: tuple[str, str], pivot: str | None = None) -> Languages:
     """Return the languages of models with these pairs."""
     plain = info_of("transformer-en-fr")
-    return Languages.of([replace(plain, source_language=source, target_language=target) for source, target in pairs])
+    return Languages.of([replace(plain, source_language=one, target_language=other) for one, other in pairs], pivot)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,9 @@ def test_a_tag_finds_what_is_served(served: str, tag: str, meant: str | None) ->
 
 
 def test_what_is_far_too_long_for_a_tag_costs_nothing() -> None:
+    began = time.process_time()
     assert languages(("en", "fr")).match("en" + "-a" * 500_000) is None
+    assert time.process_time() - began < 1
 
 
 def test_the_nearest_pair_is_found() -> None:
@@ -54,10 +57,35 @@ def test_the_nearest_pair_is_found() -> None:
     assert known.pair("fr", "pb") == ("fr", "pt-BR")
     assert known.pair("en-US", "en-GB") == ("en", "en")
     assert known.pair("pt-BR", "pt") is None  # no model, and not the same
-    assert known.pair("fr", "en") is None
-    assert known.pair("zz", "en") is None
+    assert known.pair("fr", "en") is known.pair("zz", "en") is None
 
 
 def test_a_bare_code_may_mean_a_regional_language() -> None:
     known = languages(("en", "pt-BR"), ("en", "zh-Hant"))
     assert [known.primary(code) for code in ("en", "pt", "zh", "de")] == ["en", "pt-BR", "zh-Hant", None]
+
+
+def test_a_pair_is_pivoted_if_both_legs_have_a_model_and_the_pair_has_none() -> None:
+    direct = {("de", "en"), ("fr", "en"), ("en", "fr"), ("en", "it"), ("de", "it"), ("it", "pl")}
+    assert pivoted_pairs(direct, "en") == {("de", "fr"), ("fr", "it")}  # de to it has a model, it to pl no leg
+    assert pivoted_pairs(direct, None) == pivoted_pairs(direct, "zz") == frozenset()
+    known = languages(*direct, pivot="en")
+    assert known.targets["de"] == ("de", "en", "fr", "it")
+    assert known.legs("de", "fr") == (("de", "en"), ("en", "fr"))
+    assert known.legs("de", "it") == (("de", "it"),)
+    assert known.pair("DE", "fr-CA") == ("de", "fr")
+    assert known.pair("de", "fr", direct=True) is known.pair("it", "en") is None
+    assert known.pair("de", "it", direct=True) == ("de", "it")
+    assert languages(*direct).targets["de"] == ("de", "en", "it")
+
+
+def test_a_model_of_a_broader_tag_wins_over_two_legs_of_the_exact_one() -> None:
+    known = languages(("pt-BR", "en"), ("en", "fr"), ("pt", "fr"), pivot="en")
+    assert known.pair("pt-BR", "fr") == ("pt", "fr")
+    assert ("pt-BR", "fr") in known.pivoted
+    assert known.pair("pt-BR", "en") == ("pt-BR", "en")
+
+
+def test_the_pivot_may_be_written_as_any_tag_that_means_a_served_language() -> None:
+    known = languages(("de", "pt-BR"), ("pt-BR", "fr"), pivot="PT_br")
+    assert known.legs("de", "fr") == (("de", "pt-BR"), ("pt-BR", "fr"))

@@ -6,27 +6,18 @@ from service.engine.values.finder import ValueRules, find_values
 from service.engine.values.terms import Glossary, Term, with_terms
 
 
-def found(text: str, language: str, **terms: str) -> list[tuple[str, str]]:
-    glossary = Glossary([Term(source.replace("_", " "), (target,)) for source, target in terms.items()])
-    return [(value.text, value.written) for value in glossary.find(text, language)]
-
-
 @pytest.mark.parametrize(
     ("text", "language", "terms", "wanted"),
     [
-        ("A contract is a contract.", "en", {"contract": "X"}, [("contract", "X"), ("contract", "X")]),
         ("Contracts and the parties' boxes", "en", {"contract": "X", "box": "Y"}, [("Contracts", "X"), ("boxes", "Y")]),
         ("the contractor", "en", {"contract": "X"}, []),
-        ("points of sale", "en", {"point": "P", "point_of_sale": "Q"}, [("points of sale", "Q")]),
-        ("point, of sale", "en", {"point_of_sale": "Q"}, []),
+        ("points of sale", "en", {"point": "P", "point of sale": "Q"}, [("points of sale", "Q")]),
+        ("point, of sale", "en", {"point of sale": "Q"}, []),
         ("CONTRACT", "en", {"contract": "vertrag"}, [("CONTRACT", "VERTRAG")]),
         ("nato, NATO", "en", {"NATO": "OTAN"}, [("NATO", "OTAN")]),
-        (
-            "a point and points",
-            "en",
-            {"point": "Punkt", "points": "Punkte"},
-            [("point", "Punkt"), ("points", "Punkte")],
-        ),
+        ("a point, a point, points", "en", {"point": "P", "points": "Q"}, [*[("point", "P")] * 2, ("points", "Q")]),
+        ("C and C++", "en", {"C++": "le C++"}, [("C++", "le C++")]),
+        ("e-mail, not e mail", "en", {"e-mail": "courriel"}, [("e-mail", "courriel")]),
         ("l'école et les châteaux", "fr", {"école": "S", "château": "C"}, [("école", "S"), ("châteaux", "C")]),
         ("die Verträge des Vertrags", "de", {"Vertrag": "C"}, [("Verträge", "C"), ("Vertrags", "C")]),
         ("das Messer", "de", {"Messe": "F"}, []),
@@ -35,12 +26,8 @@ def found(text: str, language: str, **terms: str) -> list[tuple[str, str]]:
 def test_terms_are_found_as_whole_words_in_their_usual_inflections(
     text: str, language: str, terms: dict[str, str], wanted: list[tuple[str, str]]
 ) -> None:
-    assert found(text, language, **terms) == wanted
-
-
-def test_punctuation_of_a_term_is_a_part_of_it() -> None:
-    glossary = Glossary([Term("C++", ("le C++",)), Term("e-mail", ("courriel",))])
-    assert [value.text for value in glossary.find("C and C++ by e-mail, not by e mail", "en")] == ["C++", "e-mail"]
+    glossary = Glossary([Term(source, (target,)) for source, target in terms.items()])
+    assert [(value.text, value.written) for value in glossary.find(text, language)] == wanted
 
 
 def test_a_term_wins_over_numbers_within_it_and_gives_way_to_other_values() -> None:
