@@ -1,0 +1,22 @@
+"""Shipped models for tests that need real translations."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.bundle.load import load_bundle
+from service.engine import open_translator
+from service.engine.translation.translator import Translator
+
+MODELS = Path(__file__).resolve().parents[2] / "models"
+
+
+@pytest.fixture(scope="module")
+def shipped(request: pytest.FixtureRequest) -> Iterator[Translator]:
+    """Return a shipped model: transformer-en-fr, unless a test file names others."""
+    translator = open_translator(load_bundle(MODELS / getattr(request, "param", "transformer-en-fr")))
+    asyncio.run(translator.start())
+    yield translator
+    asyncio.run(translator.stop(1))

@@ -1,0 +1,108 @@
+"""Values, terms and short strings: every way to ask a shipped model for a translation gives the same one."""
+
+import pytest
+
+from service.engine import Glossary, Term
+from service.engine.translation.translator import Translator
+from service.engine.types import (
+    AttentionOptions,
+    StreamedEnd,
+    StreamedSentence,
+    StreamedToken,
+    StreamEvent,
+    Token,
+    TranslationOptions,
+)
+
+GLOSSARY = Glossary([Term("house", ("bâtisse",)), Term("dog", ("clébard", "clébards")), Term("window", ("hublot",))])
+PLAIN = ["I have lost my keys.", "She does not like it.", "Green colourless ideas sleep furiously."]
+SPECIAL = [
+    *("Take 2 tablets of 500 mg every 6 hours.", "Hello {name}, you have %d new messages.", "Read John 3:16."),
+    *("Please visit https://example.com/a?b=c, it costs €1,250.50.", "The meeting begins at 3:30 pm."),
+    *("We need １２３ chairs for {{ {name} }}.", "I ❤️ you", "Do you use spice or K2?", "Kabbalah is old."),
+    *("OPEN THE WINDOW", "&File", "_Open…", "Name:", "• Street:", "OPEN ALL 25 FILES", "The Red House"),
+    *("The dog sleeps in the house.", "Go to the house with 3 dogs.", "THE SHOP IS CLOSED.", "i'm home ."),
+]
+TEXTS = [*SPECIAL, *PLAIN]
+GREEDY = TranslationOptions(beam_size=1)
+
+
+async def texts_of(translator: Translator, texts: list[str], options: TranslationOptions) -> list[str]:
+    return [found.text for found in await translator.translate(texts, options)]
+
+
+def letters(text: str) -> set[int]:
+    return {place for place, character in enumerate(text) if character.isalnum()}
+
+
+def assert_located(tokens: tuple[Token, ...], text: str) -> None:
+    """Check that tokens lie where they say, and that every letter and digit is in one of them."""
+    assert all(text[token.start : token.end] == token.text for token in tokens)
+    assert letters(text) <= {place for token in tokens for place in range(token.start, token.end)}
+
+
+@pytest.mark.parametrize("options", [TranslationOptions(), TranslationOptions(glossary=GLOSSARY), GREEDY])
+async def test_a_translation_is_the_same_alone_and_in_company(shipped: Translator, options: TranslationOptions) -> None:
+    together = await texts_of(shipped, TEXTS, options)
+    assert together == [(await texts_of(shipped, [text], options))[0] for text in TEXTS]
+    without = TranslationOptions(beam_size=options.beam_size, values="off")
+    assert together[-3:] == await texts_of(shipped, PLAIN, without)
+
+
+async def test_details_locate_tokens_in_both_texts(shipped: Translator) -> None:
+    options = TranslationOptions(details=True, glossary=GLOSSARY)
+    for text, found in zip(TEXTS, await shipped.translate(TEXTS, options), strict=True):
+        [sentence] = found.sentences
+        assert_located(sentence.source_tokens, text)
+        assert_located(sentence.target_tokens, found.text)
+        assert sentence.target_text == found.text[sentence.target_start :]
+        assert len(sentence.token_logprobs) == len(sentence.target_tokens)
+        assert sentence.quality is not None
+        assert (sentence.values == "search") == (sentence.values is not None)
+
+
+def written(events: list[StreamEvent], end: str) -> str:
+    """Return what a stream writes, and check that its tokens are where they say in the whole."""
+    text = ""
+    for event in events:
+        if isinstance(event, StreamedSentence):
+            text += event.gap
+        elif isinstance(event, StreamedToken):
+            text += event.text
+            assert end[event.token.start : event.token.end] == event.token.text
+    return text
+
+
+@pytest.mark.parametrize("options", [TranslationOptions(), TranslationOptions(glossary=GLOSSARY)])
+async def test_a_stream_adds_up_to_the_translation_and_has_its_quality(
+    shipped: Translator, options: TranslationOptions
+) -> None:
+    texts = ["\n".join(TEXTS), " ".join(PLAIN)]
+    greedy = TranslationOptions(beam_size=1, glossary=options.glossary)
+    for text, expected in zip(texts, await shipped.translate(texts, greedy), strict=True):
+        events = [event async for event in shipped.stream(text, options)]
+        end = events[-1]
+        assert isinstance(end, StreamedEnd)
+        assert end.text == written(events, end.text) == expected.text
+        assert end.qualities == tuple(each.quality for each in expected.qualities)
+        assert all(quality is not None and 0 < quality < 1 for quality in end.qualities)
+        assert len(set(end.qualities)) > 2
+
+
+@pytest.mark.parametrize("text", TEXTS)
+async def test_attention_is_that_of_the_translation_and_of_its_tokens(shipped: Translator, text: str) -> None:
+    [whole] = await shipped.translate([text], TranslationOptions(details=True))
+    [detail] = whole.sentences
+    own = await shipped.attention(text, None, AttentionOptions())
+    assert (own.source_text, own.target_text, own.path) == (text, whole.text, "search")
+    assert own.quality == whole.quality
+    assert own.score == pytest.approx(detail.score, abs=1e-4)
+    source, target = (tuple(token.id for token in side) for side in (detail.source_tokens, detail.target_tokens))
+    forced = await shipped.attention(text, None, AttentionOptions(target_ids=target, source_ids=source))
+    assert (forced.target_text, forced.path) == (whole.text, "ids")
+    assert forced.score == pytest.approx(detail.score, abs=1e-4)
+    given = await shipped.attention(text, whole.text, AttentionOptions())
+    assert (given.target_text, given.path) == (whole.text, "canonical")
+    assert given.quality is None, "nobody searched for a translation that the client provides"
+    if tuple(token.id for token in given.target_tokens) == target:
+        assert given.score == pytest.approx(detail.score, abs=1e-4)
