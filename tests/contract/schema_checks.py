@@ -10,16 +10,9 @@ from schemathesis.core.failures import Failure
 # documents, and how fields depend on each other.
 REASONS = frozenset(
     {
-        *(
-            "unsupported_language",
-            "unsupported_pair",
-            "unsupported_format",
-            "unknown_model",
-            "model_changed",
-            "unsupported_output",
-        ),
+        *("unsupported_language", "unsupported_pair", "unsupported_format", "unsupported_output", "unknown_model"),
         *("character_limit", "batch_limit", "body_too_large", "empty_input", "input_too_long", "invalid_option"),
-        *("key_required", "invalid_key", "invalid_token", "not_offered", "leg_required"),
+        *("key_required", "invalid_key", "invalid_token", "not_offered", "leg_required", "model_changed"),
         *("unsupported_document", "broken_document", "document_encoding", "document_too_large", "invalid_document"),
         "invalid_glossary",  # which glossaries there are, and which terms are the same
     }
@@ -55,7 +48,6 @@ def map_body(ctx: schemathesis.HookContext, body: Any) -> Any:
 
 @schemathesis.hook
 def map_query(ctx: schemathesis.HookContext, query: Any) -> Any:
-    """Return the same for fields in the query string."""
     return map_body(ctx, query)
 
 

@@ -30,10 +30,7 @@ def attack(server: ServerProcess, folder: Path, phases: str, examples: int) -> i
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"),
         *("--checks", ",".join(CHECKS), "--phases", phases, "--max-examples", str(examples), "--seed", "1"),
-        *(
-            "--request-timeout",
-            "120",
-        ),  # a busy machine draws a picture in more than the usual ten
+        *("--request-timeout", "120"),  # a busy machine draws a picture in more than the usual ten
         *("--generation-database", "none", "--report", "json", "--report-json-path", str(report), "--no-color"),
     ]
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": "tests.contract.schema_checks", "PYTHONPATH": str(ROOT)}

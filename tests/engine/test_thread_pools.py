@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,20 +11,28 @@ from service.engine.errors import Overloaded
 from service.engine.thread_pools import BoundedPool, in_daemon_thread
 
 
-async def test_more_than_may_wait_is_refused_and_takes_no_place() -> None:
-    go_on = threading.Event()
-    threads = BoundedPool("tests", 1, 1)
+@pytest.fixture
+def go_on() -> Iterator[threading.Event]:
+    """Return an event that work waits for; it ends with the test."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+async def test_more_than_may_wait_is_refused_and_takes_no_place_nor_that_of_other_work(go_on: threading.Event) -> None:
+    threads, other = BoundedPool("tests", 1, 1), BoundedPool("other", 1, 1)
     running = [asyncio.create_task(threads.run(lambda: go_on.wait(10))) for _ in range(2)]
     await asyncio.sleep(0.05)
     with pytest.raises(Overloaded, match="queue is full"):
         await threads.run(lambda: None)
+    assert await asyncio.wait_for(other.run(lambda: "at once"), 5) == "at once"
     go_on.set()
     assert await asyncio.gather(*running) == [True, True]
     assert await threads.run(lambda: 7) == 7
 
 
-async def test_what_has_not_begun_is_not_done_for_somebody_who_has_left() -> None:
-    go_on, done = threading.Event(), threading.Event()
+async def test_what_has_not_begun_is_not_done_for_somebody_who_has_left(go_on: threading.Event) -> None:
+    done = threading.Event()
     threads = BoundedPool("tests", 1, 8)
     running = asyncio.create_task(threads.run(lambda: go_on.wait(10)))
     leaver = asyncio.create_task(threads.run(done.set))
@@ -34,15 +43,6 @@ async def test_what_has_not_begun_is_not_done_for_somebody_who_has_left() -> Non
     await running
     assert await threads.run(lambda: "next") == "next"
     assert not done.is_set()
-
-
-async def test_one_kind_of_work_does_not_hold_up_another() -> None:
-    go_on = threading.Event()
-    slow, other = BoundedPool("slow", 1, 8), BoundedPool("other", 1, 8)
-    running = [asyncio.create_task(slow.run(lambda: go_on.wait(10))) for _ in range(8)]
-    assert await asyncio.wait_for(other.run(lambda: "at once"), 5) == "at once"
-    go_on.set()
-    await asyncio.gather(*running)
 
 
 async def test_context_and_errors_go_along() -> None:
@@ -59,11 +59,9 @@ async def test_context_and_errors_go_along() -> None:
             await work
 
 
-async def test_whoever_waits_for_a_thread_that_hangs_may_leave() -> None:
-    go_on = threading.Event()
+async def test_whoever_waits_for_a_thread_that_hangs_may_leave(go_on: threading.Event) -> None:
     waiting = asyncio.create_task(in_daemon_thread(lambda: go_on.wait(60), "hanging"))
     await asyncio.sleep(0.05)
     waiting.cancel()
     await asyncio.wait([waiting], timeout=5)
     assert waiting.cancelled()
-    go_on.set()

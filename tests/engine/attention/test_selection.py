@@ -12,12 +12,8 @@ from service.engine.jobs import WeightSelection
 from service.engine.types import AttentionOptions
 from tests.support.fake_worker import forced_result
 
-SPEC = AttentionSpec(
-    cross=AttentionSize(2, 4),
-    encoder=AttentionSize(2, 4),
-    decoder=None,
-    align=AlignmentHead(1, 0, "consume", 0.1, 9.0, "x"),
-)
+SIZE = AttentionSize(2, 4)
+SPEC = AttentionSpec(cross=SIZE, encoder=SIZE, decoder=None, align=AlignmentHead(1, 0, "consume", 0.1, 9.0, "x"))
 
 
 def wanted(**options: Any) -> WeightSelection:
@@ -27,11 +23,11 @@ def wanted(**options: Any) -> WeightSelection:
 def test_only_the_aligning_head_comes_back_by_default() -> None:
     every = forced_result(5, 7)
     result = selected_scores(every, wanted())
-    assert result.cross_attention.shape == (1, 1, 7, 5)
-    np.testing.assert_array_equal(result.cross_attention[0, 0], every.cross_attention[1, 0])
+    np.testing.assert_array_equal(result.cross_attention, every.cross_attention[1:, :1])
     assert (result.encoder_attention, result.decoder_attention, result.selected) == (None, None, None)
     assert result.cross_attention.base is None  # nothing keeps the whole alive
     assert (relocated(SPEC.align).layer, relocated(SPEC.align).head, relocated(SPEC.align).step) == (0, 0, "consume")
+    assert selected_scores(every, None) is every
 
 
 @pytest.mark.parametrize(
@@ -48,11 +44,6 @@ def test_a_view_is_the_weights_that_were_asked_for(options: dict[str, Any], shap
     assert result.selected is not None
     assert result.selected.shape == shape
     assert result.selected.base is None
-
-
-def test_everything_comes_back_where_nothing_was_chosen() -> None:
-    every = forced_result(5, 7)
-    assert selected_scores(every, None) is every
 
 
 @pytest.mark.parametrize(
@@ -72,8 +63,8 @@ def test_more_weights_than_one_answer_may_have_are_refused() -> None:
     every = AttentionOptions(kind="encoder", layer="all", head="all")
     check_size(limit_for(every, SPEC, 800, "m"), 10, 20)
     check_size(limit_for(every, SPEC, None, "m"), 1000, 20)
+    check_size(limit_for(AttentionOptions(), SPEC, 800, "m"), 20, 40)
     with pytest.raises(TooManyWeights, match=r"968 attention weights \(8 times 11 by 11\); at most 800"):
         check_size(limit_for(every, SPEC, 800, "m"), 11, 20)
     with pytest.raises(InvalidOption, match="bahdanau has no decoder self-attention"):
         limit_for(AttentionOptions(kind="decoder"), SPEC, 800, "bahdanau")
-    check_size(limit_for(AttentionOptions(), SPEC, 800, "m"), 20, 40)

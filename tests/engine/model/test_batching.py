@@ -10,16 +10,10 @@ def groups(lengths: list[int], most: int = 100) -> list[list[int]]:
     return [[lengths[index] for index in group] for group in group_by_length(lengths, lambda longest: most)]
 
 
-def test_like_lengths_stand_together_and_a_long_sentence_stands_alone() -> None:
+def test_like_lengths_stand_together_unless_padding_costs_less_than_a_run() -> None:
     assert groups([8, 9, 60, 10, 8]) == [[60], [10, 9, 8, 8]]
-
-
-def test_a_few_short_ones_are_padded_rather_than_run_by_themselves() -> None:
     assert groups([12, 5]) == [[12, 5]]
     assert groups([12] + [5] * 6) == [[12], [5] * 6]
-
-
-def test_a_group_is_no_larger_than_allowed() -> None:
     assert groups([7] * 5, most=2) == [[7, 7], [7, 7], [7]]
 
 

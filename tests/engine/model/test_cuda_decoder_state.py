@@ -28,11 +28,14 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[OnnxModel, OnnxMod
     return load_model(bundle, settings), device
 
 
+def jobs_of(beam_size: int) -> list[SentenceJob]:
+    return [SentenceJob(source, SearchOptions(beam_size, max_length=40)) for source in sentences(16, seed=9)]
+
+
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_it_finds_what_the_state_on_the_host_finds(models: tuple[OnnxModel, OnnxModel], beam_size: int) -> None:
     host, device = models
-    options = SearchOptions(beam_size, max_length=40)
-    jobs = [SentenceJob(source, options) for source in sentences(16, seed=9)]
+    jobs = jobs_of(beam_size)
     arrivals = np.random.default_rng(3).integers(0, 20, len(jobs)).tolist()
     for found, expected in zip(decode(device, jobs, arrivals), decode(host, jobs, arrivals), strict=True):
         assert found.ids == expected.ids
@@ -40,16 +43,12 @@ def test_it_finds_what_the_state_on_the_host_finds(models: tuple[OnnxModel, Onnx
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif("CUDAExecutionProvider" not in onnxruntime.get_available_providers(), reason="no CUDA here")
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_cuda_finds_what_the_cpu_finds(tmp_path: Path, beam_size: int) -> None:
-    bundle = load_bundle(write_toy_bundle(tmp_path / "toy"))
-    if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
-        pytest.skip("this installation of ONNX Runtime has no CUDA")
-    jobs = [SentenceJob(source, SearchOptions(beam_size, max_length=40)) for source in sentences(16, seed=9)]
-    on_gpu = decode(load_model(bundle, ModelSettings("cuda")), jobs, [0] * 16)
-    assert [each.ids for each in on_gpu] == [
-        each.ids for each in decode(load_model(bundle, ModelSettings()), jobs, [0] * 16)
-    ]
+def test_cuda_finds_what_the_cpu_finds(models: tuple[OnnxModel, OnnxModel], tmp_path: Path, beam_size: int) -> None:
+    on_gpu = load_model(load_bundle(write_toy_bundle(tmp_path / "toy")), ModelSettings("cuda"))
+    found, expected = (decode(model, jobs_of(beam_size)) for model in (on_gpu, models[0]))
+    assert [each.ids for each in found] == [each.ids for each in expected]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])

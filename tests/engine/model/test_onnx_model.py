@@ -23,38 +23,35 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> OnnxModel:
     return load_model(load_bundle(write_toy_bundle(tmp_path_factory.mktemp("toy") / "toy")), ModelSettings())
 
 
+def jobs_of(count: int, seed: int, options: SearchOptions) -> list[SentenceJob]:
+    return [SentenceJob(source, options) for source in sentences(count, seed=seed)]
+
+
 @pytest.mark.parametrize("beam_size", [1, 3, 8])
 def test_the_graphs_give_what_the_same_rule_gives_in_numpy(model: OnnxModel, beam_size: int) -> None:
-    options = SearchOptions(beam_size, max_length=40)
-    jobs = [SentenceJob(source, options) for source in sentences(12)]
-    arrivals = [0, 0, 0, 1, 1, 4, 5, 5, 9, 17, 18, 30]
-    found = decode(model, jobs, arrivals)
-    expected = decode(ScriptedModel(toy_rule), jobs, [0] * len(jobs))
-    for hypothesis, other in zip(found, expected, strict=True):
+    jobs = jobs_of(12, 0, SearchOptions(beam_size, max_length=40))
+    found = decode(model, jobs, [0, 0, 0, 1, 1, 4, 5, 5, 9, 17, 18, 30])
+    for hypothesis, other in zip(found, decode(ScriptedModel(toy_rule), jobs), strict=True):
         assert hypothesis.ids == other.ids
         assert hypothesis.logprobs == pytest.approx(other.logprobs, abs=2e-3)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_company_and_time_of_arrival_change_no_bit(model: OnnxModel, beam_size: int) -> None:
-    options = SearchOptions(beam_size, max_length=70)
-    jobs = [SentenceJob(source, options) for source in sentences(40, seed=1)]
+    jobs = jobs_of(40, 1, SearchOptions(beam_size, max_length=70))
     arrivals = np.random.default_rng(2).integers(0, 25, len(jobs)).tolist()
-    together = decode(model, jobs, arrivals)
-    assert together == [decode(model, [job], [0])[0] for job in jobs]
+    assert decode(model, jobs, arrivals) == [decode(model, [job])[0] for job in jobs]
 
 
 def test_an_empty_lane_gives_large_buffers_back(model: OnnxModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = SearchOptions(4, max_length=30)
-    jobs = [SentenceJob(source, options) for source in sentences(6, seed=8)]
-    expected = decode(model, jobs, [0] * 6)
+    jobs = jobs_of(6, 8, SearchOptions(4, max_length=30))
+    expected = decode(model, jobs)
     monkeypatch.setattr("service.engine.model.decoder_state.KEPT_BYTES", 0)
     assert decode(model, jobs, [0, 60, 60, 61, 200, 300]) == expected
 
 
 def test_dropping_sentences_leaves_the_others_alone(model: OnnxModel) -> None:
-    options = SearchOptions(4, max_length=50, min_length=30)
-    jobs = [SentenceJob(source, options) for source in sentences(9, seed=3)]
+    jobs = jobs_of(9, 3, SearchOptions(4, max_length=50, min_length=30))
     batch: Batch[int] = Batch(model, 4)
     batch.join(model.encode([job.source_ids for job in jobs]), range(9), list(enumerate(jobs)))
     for _ in range(10):
@@ -65,7 +62,7 @@ def test_dropping_sentences_leaves_the_others_alone(model: OnnxModel) -> None:
     while len(batch):
         found |= {finished.owner: finished.hypotheses[0] for finished in batch.step()}
     assert sorted(found) == [1, 2, 3, 5, 6, 7]
-    assert all(found[at] == decode(model, [jobs[at]], [0])[0] for at in found)
+    assert all(found[at] == decode(model, [jobs[at]])[0] for at in found)
 
 
 def test_forced_results_are_cut_to_their_own_lengths(model: OnnxModel) -> None:

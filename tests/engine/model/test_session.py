@@ -9,19 +9,14 @@ import pytest
 from service.bundle.manifest import GraphSet
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
 from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log_once
-from service.engine.model.session import (
-    check_provider,
-    load_cuda_libraries,
-    on_cpu_instead,
-    open_session,
-    place,
-)
+from service.engine.model.session import check_provider, load_cuda_libraries, on_cpu_instead, open_session, place
 
 INT8 = GraphSet("cpu", "e", "d", "f", (), ())
 FP16 = GraphSet("cuda", "e", "d", "f", (), ())
 FP32 = GraphSet("any", "e", "d", "f", (), ())
 ALL = {"int8": INT8, "fp16": FP16, "fp32": FP32}
 BOTH, ONLY_CPU = [CUDA, CPU], [CPU]
+ON_CUDA = Placement("cuda", CUDA, "fp16", FP16)
 
 
 @pytest.fixture(autouse=True)
@@ -30,67 +25,55 @@ def _nothing_said_yet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "available", "device", "precision"),
+    ("settings", "device", "precision"),
     [
-        (ModelSettings("cpu"), BOTH, "cpu", "int8"),
-        (ModelSettings("cpu", "fp32"), BOTH, "cpu", "fp32"),
-        (ModelSettings("cuda"), BOTH, "cuda", "fp16"),
-        (ModelSettings("cuda", "fp32"), BOTH, "cuda", "fp32"),
-        (ModelSettings("auto"), BOTH, "cuda", "fp16"),
+        (ModelSettings("cpu"), "cpu", "int8"),
+        (ModelSettings("cpu", "fp32"), "cpu", "fp32"),
+        (ModelSettings("cuda"), "cuda", "fp16"),
+        (ModelSettings("cuda", "fp32"), "cuda", "fp32"),
+        (ModelSettings("auto"), "cuda", "fp16"),
     ],
 )
-def test_the_fastest_graphs_of_the_device_are_chosen(
-    settings: ModelSettings, available: list[str], device: str, precision: str
-) -> None:
-    placement = place(ALL, settings, available)
+def test_the_fastest_graphs_of_the_device_are_chosen(settings: ModelSettings, device: str, precision: str) -> None:
+    placement = place(ALL, settings, BOTH)
     assert (placement.device, placement.precision) == (device, precision)
     assert placement.graphs is ALL[precision]
 
 
-def test_cuda_without_cuda_refuses_to_start() -> None:
+def test_without_cuda_cuda_refuses_to_start_and_auto_says_once_and_quietly_that_it_runs_on_the_cpu(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with pytest.raises(DeviceUnavailable, match="CUDAExecutionProvider"):
         place(ALL, ModelSettings("cuda"), ONLY_CPU)
-
-
-def test_auto_without_cuda_runs_on_the_cpu_and_says_so_once_and_quietly(caplog: pytest.LogCaptureFixture) -> None:
-    """It is what the usual installation does, for every one of its models: nothing to be warned of."""
     with caplog.at_level(logging.DEBUG):
         for _ in range(4):
             assert place(ALL, ModelSettings("auto"), ONLY_CPU).device == "cpu"
     [record] = caplog.records
-    assert record.levelno == logging.INFO
+    assert record.levelno == logging.INFO  # it is what the usual installation does
     assert "run on the CPU" in record.message
 
 
-def test_auto_takes_the_cpu_when_the_bundle_has_no_graphs_for_the_gpu(caplog: pytest.LogCaptureFixture) -> None:
-    """There is a GPU, and it is not used: that is worth a warning."""
+def test_auto_warns_where_a_gpu_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
+    broken = DeviceUnavailable("the driver is too old")
+    with pytest.raises(DeviceUnavailable, match="too old"):
+        on_cpu_instead(ModelSettings("cuda"), broken)
     with caplog.at_level(logging.WARNING):
         assert place({"int8": INT8}, ModelSettings("auto"), BOTH).device == "cpu"
+        assert on_cpu_instead(ModelSettings("auto", intra_threads=2), broken) == ModelSettings("cpu", intra_threads=2)
     assert "no fp16 or fp32 graphs for cuda" in caplog.text
+    assert "too old" in caplog.text
 
 
-@pytest.mark.parametrize(
-    "settings", [ModelSettings("cuda"), ModelSettings("cpu", "fp32"), ModelSettings("cpu", "fp16")]
-)
+@pytest.mark.parametrize("settings", [ModelSettings("cuda"), ModelSettings("cpu", "fp32")])
 def test_a_bundle_without_fitting_graphs_is_refused_with_what_it_has(settings: ModelSettings) -> None:
     with pytest.raises(BundleIncompatible, match="int8 for cpu"):
         place({"int8": INT8}, settings, BOTH)
 
 
 def test_a_session_that_fell_back_in_silence_is_refused() -> None:
-    placement = Placement("cuda", CUDA, "fp16", FP16)
-    check_provider([CUDA, CPU], placement, "encoder")
+    check_provider([CUDA, CPU], ON_CUDA, "encoder")
     with pytest.raises(DeviceUnavailable, match="the session runs on CPUExecutionProvider"):
-        check_provider([CPU], placement, "encoder")
-
-
-def test_a_gpu_that_does_not_work_stops_cuda_but_not_auto(caplog: pytest.LogCaptureFixture) -> None:
-    broken = DeviceUnavailable("the driver is too old")
-    with pytest.raises(DeviceUnavailable, match="too old"):
-        on_cpu_instead(ModelSettings("cuda"), broken)
-    with caplog.at_level(logging.WARNING):
-        assert on_cpu_instead(ModelSettings("auto", intra_threads=2), broken) == ModelSettings("cpu", intra_threads=2)
-    assert "too old" in caplog.text
+        check_provider([CPU], ON_CUDA, "encoder")
 
 
 def test_cuda_that_was_installed_as_python_packages_is_loaded_first_and_once(
@@ -106,7 +89,7 @@ def test_cuda_that_was_installed_as_python_packages_is_loaded_first_and_once(
     load_cuda_libraries.cache_clear()
     for _ in range(2):
         with pytest.raises(DeviceUnavailable):
-            open_session(tmp_path / "missing.onnx", Placement("cuda", CUDA, "fp16", FP16), ModelSettings("cuda"))
+            open_session(tmp_path / "missing.onnx", ON_CUDA, ModelSettings("cuda"))
     load_cuda_libraries.cache_clear()
     assert loaded == [""]
     assert capsys.readouterr().out == ""
@@ -115,7 +98,6 @@ def test_cuda_that_was_installed_as_python_packages_is_loaded_first_and_once(
 def test_a_decoder_that_cuda_would_leave_to_the_cpu_is_refused(tmp_path: Path) -> None:
     graph = tmp_path / "decoder.fp32.onnx"
     graph.write_bytes(b"... GroupQueryAttention ...")
-    on_gpu = Placement("cuda", CUDA, "fp32", FP32)
     for given in (graph, graph.read_bytes()):
         with pytest.raises(DeviceUnavailable, match=r"no float32 GroupQueryAttention.*fp16, or set device=cpu\.$"):
-            open_session(given, on_gpu, ModelSettings("cuda"))
+            open_session(given, Placement("cuda", CUDA, "fp32", FP32), ModelSettings("cuda"))
