@@ -1,4 +1,4 @@
-"""Shipped models for tests that need real translations."""
+"""Translators: over a worker without a model, and shipped models for tests that need real translations."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,8 +9,20 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine import open_translator
 from service.engine.translation.translator import Translator
+from tests.support.fake_worker import MirrorWorker
+from tests.support.translators import translator_of
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
+
+
+@pytest.fixture
+def worker() -> MirrorWorker:
+    return MirrorWorker()
+
+
+@pytest.fixture
+def translator(worker: MirrorWorker) -> Translator:
+    return translator_of(worker)
 
 
 @pytest.fixture(scope="module")

@@ -20,16 +20,6 @@ from tests.support.translators import translator_of
 TEXT = "\n  I lost.   He's calm! 😀\r\n\r\n- Ete\u0301, 中.\t12:30 \u00a0"
 
 
-@pytest.fixture
-def worker() -> MirrorWorker:
-    return MirrorWorker()
-
-
-@pytest.fixture
-def translator(worker: MirrorWorker) -> Translator:
-    return translator_of(worker)
-
-
 async def test_sentences_are_translated_in_order_and_all_else_is_kept(
     translator: Translator, worker: MirrorWorker
 ) -> None:

@@ -15,16 +15,6 @@ from tests.support.fake_worker import MirrorWorker
 from tests.support.translators import translator_of
 
 
-@pytest.fixture
-def worker() -> MirrorWorker:
-    return MirrorWorker()
-
-
-@pytest.fixture
-def translator(worker: MirrorWorker) -> Translator:
-    return translator_of(worker)
-
-
 async def test_attention_of_the_models_own_translation(translator: Translator) -> None:
     text = " I lost it."
     found = await translator.attention(text, None, AttentionOptions())

@@ -69,7 +69,7 @@ def test_a_lone_surrogate_is_no_text(tokenizer: Tokenizer) -> None:
 
 
 @settings(deadline=None, max_examples=300)
-@given(odd_text)
+@given(st.one_of(odd_text, st.text(st.characters(codec="ascii"), max_size=60)))
 def test_any_text_has_ordered_spans_that_hold_all_but_its_blanks(tokenizer: Tokenizer, text: str) -> None:
     tokens = tokenizer.tokens(text)
     covered: set[int] = set()
@@ -82,7 +82,8 @@ def test_any_text_has_ordered_spans_that_hold_all_but_its_blanks(tokenizer: Toke
     for place, character in enumerate(text):
         if not character.isspace() and character not in "\u00ad\u200b\ufeff▁":
             assert place in covered
-    assert tokenizer.encode(text) == tuple(token.id for token in tokens)
+    for _ in range(2):  # the ids of words are remembered, tokens are not
+        assert tokenizer.encode(text) == tuple(token.id for token in tokens)
     assert tokenizer.encode(text) == tokenizer.encode(unicodedata.normalize("NFC", text))
 
 
@@ -135,14 +136,6 @@ def test_bytes_that_spell_nothing_are_left_out(tokenizer: Tokenizer) -> None:
     assert tokenizer.decode([BYTE + 0xEF, BYTE + 0xBF, BYTE + 0xBD]) == "\ufffd"  # spelt by the model itself
     letter = tokenizer.encode("I")[0]
     assert tokenizer.decode([letter, BYTE + 0x0A, letter]) == "I I"
-
-
-@settings(deadline=None, max_examples=300)
-@given(st.text(st.characters(codec="ascii"), max_size=60))
-def test_ids_that_are_remembered_by_words_are_those_of_the_whole_text(tokenizer: Tokenizer, text: str) -> None:
-    whole = tuple(token.id for token in tokenizer.tokens(text))  # these are never remembered
-    assert tokenizer.encode(text) == whole
-    assert tokenizer.encode(text) == whole
 
 
 def test_words_are_remembered_for_every_shipped_model_and_only_where_white_space_cuts(
