@@ -146,6 +146,8 @@ def test_a_model_that_loops_is_led_out_of_the_loop_only_with_the_guard(beam_size
     assert len(guarded.ids) < 40
     assert guarded.finish_reason == "eos"
     assert [guarded] == decode(model, jobs[1:2])
+    [late] = decode(model, [SentenceJob((5, EOS), SearchOptions(beam_size, max_length=60, min_length=50))])
+    assert EOS not in late.ids[:50]
 
 
 def test_a_source_that_repeats_itself_may_be_repeated() -> None:
