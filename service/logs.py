@@ -1,9 +1,10 @@
-"""Log lines: JSON (or readable text on a terminal), one format for our own code, uvicorn and warnings alike.
+"""Log lines: JSON (or plain sentences on a terminal), one format for our own code, uvicorn and warnings alike.
 
 No line ever holds the text of a user. Exceptions are written as their type and their stack frames, never with their
 message, because the message of a library's exception may quote its input.
 """
 
+import collections
 import contextlib
 import json
 import logging
@@ -75,7 +76,13 @@ def configure_logging(level: str = "info", style: Style = "auto", stream: TextIO
     )
     as_json = style == "json" or (style == "auto" and not out.isatty())
     handler = JsonLines(out) if as_json else logging.StreamHandler(out)
-    handler.setFormatter(_formatter(as_json, terminal=out.isatty()))
+    if style == "auto" and not as_json:
+        handler.addFilter(worth_a_plain_line)
+        handler.setFormatter(_formatter(plain_line))
+    elif as_json:
+        handler.setFormatter(_formatter(structlog.processors.JSONRenderer(ensure_ascii=False)))
+    else:
+        handler.setFormatter(_formatter(structlog.dev.ConsoleRenderer(colors=out.isatty())))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
@@ -114,13 +121,40 @@ class JsonLines(logging.StreamHandler[TextIO]):
                 self.handleError(logging.LogRecord(__name__, logging.INFO, __file__, 0, event, None, None))
 
 
-def _formatter(as_json: bool, *, terminal: bool) -> logging.Formatter:
-    """Return the formatter of a style, for structlog's events and for the records of other loggers."""
-    render: Processor = (
-        structlog.processors.JSONRenderer(ensure_ascii=False)
-        if as_json
-        else structlog.dev.ConsoleRenderer(colors=terminal)
-    )
+PLAIN = {
+    "model ready": "{model} is loaded",
+    "ready": "Translucent is ready: {open} (Ctrl-C to stop)",
+    "request": "{method} {route}: {status} in {seconds} s",
+    "stopping": "Stopping …",
+    "stopped": "Stopped.",
+}
+QUIET = ("engine processes", "listening")  # of interest to operators, whose logs are JSON
+
+
+def worth_a_plain_line(record: logging.LogRecord) -> bool:
+    """Return whether somebody at a terminal wants to read a record: no library's, no successful loading of a page."""
+    if record.levelno > logging.INFO:
+        return True
+    event = record.msg if isinstance(record.msg, dict) else {}
+    page = event.get("method") == "GET" and event.get("status", 0) < 400
+    return bool(event) and event["event"] not in QUIET and not page
+
+
+def plain_line(_logger: WrappedLogger, _name: str, event: EventDict) -> str:
+    """Return an event as a sentence for people; warnings have all of their values."""
+    level = event.pop("level", "info")
+    event.pop("timestamp", None)
+    text = str(event.pop("event"))
+    if text in PLAIN and level == "info":
+        line = PLAIN[text].format_map(collections.defaultdict(str, event))
+    else:
+        values = ", ".join(f"{name}: {value}" for name, value in event.items())
+        line = f"{text} ({values})" if values else text
+    return " ".join(line.split()) if level == "info" else f"{level.capitalize()}: {' '.join(line.split())}"
+
+
+def _formatter(render: Processor) -> logging.Formatter:
+    """Return a formatter for structlog's events and for the records of other loggers."""
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *_PROCESSORS],
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render],

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from service.logs import configure_logging, get_logger, log_often
+from service.server.uvicorn_server import browsable
 from tests.support import log_state
 
 
@@ -60,17 +61,55 @@ def test_a_line_break_in_a_value_does_not_make_a_second_line(stream: io.StringIO
     assert len(lines(stream)) == 1
 
 
-def test_a_terminal_gets_readable_text() -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
+
+def test_a_terminal_gets_plain_sentences_and_last_the_address() -> None:
+    log = get_logger("service")
     with log_state.kept():
         terminal = Terminal()
         configure_logging("info", "auto", terminal)
-        get_logger("service").info("ready", port=8000)
-        assert "ready" in terminal.getvalue()
-        assert not terminal.getvalue().startswith("{")
+        logging.getLogger("uvicorn.error").info("Started server process")
+        log.info("model ready", model="small", digest="sha256:0", precision="int8")
+        log.info("listening", url="http://0.0.0.0:8000")
+        log.info("ready", open="http://localhost:8000/", seconds=1.5)
+        written = terminal.getvalue().splitlines()
+    assert written == ["small is loaded", "Translucent is ready: http://localhost:8000/ (Ctrl-C to stop)"]
+
+
+def test_a_terminal_shows_warnings_whole_and_requests_but_not_the_files_of_the_page() -> None:
+    log = get_logger("service")
+    with log_state.kept():
+        terminal = Terminal()
+        configure_logging("info", "auto", terminal)
+        log_often("request", {"method": "GET", "route": "/web/{name}", "status": 200, "seconds": 0.1})
+        log_often("request", {"method": "GET", "route": "/web/{name}", "status": 404, "seconds": 0.1})
+        log_often("request", {"method": "POST", "route": "/translate", "status": 200, "seconds": 0.2})
+        log.warning("it is late", by="two\nhours")
+        written = terminal.getvalue().splitlines()
+    assert written == [
+        "GET /web/{name}: 404 in 0.1 s",
+        "POST /translate: 200 in 0.2 s",
+        "Warning: it is late (by: two hours)",
+    ]
+
+
+@pytest.mark.parametrize("style", ["console", "json"])
+def test_a_terminal_gets_the_format_that_is_asked_for(style: Any) -> None:
+    with log_state.kept():
+        terminal = Terminal()
+        configure_logging("info", style, terminal)
+        get_logger("service").info("listening", port=8000)
+        assert "listening" in terminal.getvalue()
+        assert terminal.getvalue().startswith("{") == (style == "json")
+
+
+@pytest.mark.parametrize("address", ["http://0.0.0.0:8000", "http://127.0.0.1:8000", "http://[::]:8000"])
+def test_the_address_of_the_page_is_one_that_people_know(address: str) -> None:
+    assert browsable(address) == "http://localhost:8000/"
+    assert browsable("http://10.0.0.7:80") == "http://10.0.0.7:80/"
 
 
 def test_frequent_lines_look_like_all_others(stream: io.StringIO) -> None:

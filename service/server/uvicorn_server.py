@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import functools
 import os
+import re
 import signal
 import socket
 import time
@@ -217,7 +218,7 @@ class Server(uvicorn.Server):
 
 def browsable(address: str) -> str:
     """Return the address of the page for a browser on this machine, which cannot open "every interface"."""
-    return f"{address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')}/"
+    return re.sub(r"//(0\.0\.0\.0|127\.0\.0\.1|\[::1?\]):", "//localhost:", address) + "/"
 
 
 def waiting_connections(listener: int) -> Iterator[socket.socket]:

@@ -173,7 +173,7 @@ class Settings(LimitSettings):
     )
     log_format: Literal["auto", "json", "console"] = setting(
         "auto",
-        "Format of log lines: `auto` writes readable text to a terminal and JSON everywhere else",
+        "Format of log lines: `auto` writes plain sentences to a terminal and JSON everywhere else",
         "auto, json or console",
     )
 
