@@ -14,8 +14,10 @@ import html
 import importlib
 import inspect
 import io
+import keyword
 import re
 import sys
+import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +30,7 @@ BUILT = ROOT / "service" / "web" / "learn"
 MODELS = ROOT / "models"
 MANIFESTS = ("manifest.json", "embedding.json")
 MARK = "source-sha256"
-FORM = "2"  # raised when this program makes other pages of the same text
+FORM = "3"  # raised when this program makes other pages of the same text
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n", re.M | re.S)
 _DISPLAY = re.compile(r"^\$\$\n(.*?)\n\$\$\n", re.M | re.S)
@@ -174,16 +176,39 @@ def build(page: Page, before: Page | None, after: Page | None) -> str:
         printed, pictures = next(results)
         output = f'<pre class="output">{html.escape(printed.rstrip())}</pre>' if printed.strip() else ""
         drawn = "".join(f"<figure>{picture}</figure>" for picture in pictures)
-        return f'\n<pre class="cell"><code>{html.escape(code.rstrip())}</code></pre>\n{_joined(output + drawn)}\n\n'
+        return f'\n<pre class="cell"><code>{coloured(code.rstrip())}</code></pre>\n{_joined(output + drawn)}\n\n'
 
-    text = _FENCE.sub(block, page.text)
-    body = _markdown(text)
+    body = _with_places(_markdown(_FENCE.sub(block, page.text)))
     links = "".join(
         f'<a href="{other.name}.html" rel="{rel}">{label}{html.escape(other.title)}</a>'
         for other, rel, label in ((before, "prev", "← "), (after, "next", "→ "))
         if other is not None
     )
-    return _document(page.title, body, page.digest, f'<a href="index.html">Contents</a>{links}')
+    return _document(page.title, body, page.digest, f'<nav class="turn" aria-label="Pages">{links}</nav>\n', page)
+
+
+def _with_places(body: str) -> str:
+    """Return a page whose headings are places to link to."""
+    return re.sub("<h2>(.*?)</h2>", lambda found: f'<h2 id="{_place(found[1])}">{found[1]}</h2>', body)
+
+
+def _place(heading: str) -> str:
+    return "-".join(re.findall("[a-z0-9]+", re.sub("<.*?>", "", heading).lower()))
+
+
+def coloured(code: str) -> str:
+    """Return Python as HTML: keywords in <b>, comments in <i>, strings in <i class=s>."""
+    starts = [0]
+    for line in code.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    parts, at = [], 0
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        tag = {tokenize.COMMENT: "i", tokenize.STRING: "i class=s"}.get(token.type, "")
+        if tag or keyword.iskeyword(token.string):
+            begin, end = (starts[line - 1] + column for line, column in (token.start, token.end))
+            parts += [code[at:begin], f"\ue002{tag or 'b'}\ue003", code[begin:end], f"\ue002/{(tag or 'b')[0]}\ue003"]
+            at = end
+    return html.escape("".join([*parts, code[at:]]), quote=False).replace("\ue002", "<").replace("\ue003", ">")
 
 
 def _joined(output: str) -> str:
@@ -192,7 +217,7 @@ def _joined(output: str) -> str:
 
 
 def _included(name: str) -> str:
-    source = re.sub(r"\n\n+", "\n<span></span>\n", html.escape(source_of(name).rstrip()))
+    source = re.sub(r"\n\n+", "\n<span></span>\n", coloured(source_of(name).rstrip()))
     caption = f"<figcaption><code>{name}</code></figcaption>"
     return f'\n<figure class="ours">{caption}<pre><code>{source}</code></pre></figure>\n\n'
 
@@ -214,7 +239,9 @@ def _markdown(text: str) -> str:
     text = _DISPLAY.sub(lambda found: as_block(_mathml(found.group(1), "block")) + "\n", text)
     text = _INLINE.sub(lambda found: as_letters(_mathml(found.group(1), "inline")), text)
     text = _PAGE.sub(r"](\1.html)", _LIVE.sub(r"](../\1)", text))
-    rendered: str = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+    markdown.add_render_rule("softbreak", lambda *_: " ")
+    rendered: str = markdown.render(text)
     return re.sub(
         '<div data-kept="(\\d+)"></div>|\ue000(\\d+)\ue001',
         lambda found: kept[int(found.group(1) or found.group(2))],
@@ -264,27 +291,45 @@ def _mathml(formula: str, display: str) -> str:
     return letters.replace(' stretchy="false"', "") if display == "inline" else letters
 
 
-def _document(title: str, body: str, digest: str, links: str) -> str:
+def _document(title: str, body: str, digest: str, turn: str, current: Page | None = None) -> str:
+    from service.api.docs_page import header
+
     return f"""<!doctype html>
 <html lang="en">
 <head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="{MARK}" content="{digest}">
 <title>{html.escape(title)}</title>
-<link rel="icon" href="../web/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="../web/style.css">
-<link rel="stylesheet" href="../web/learn.css">
+<link rel="icon" href="../web/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="../web/style.css">
+<link rel="stylesheet" href="../web/pages.css"><script type="module" src="../web/header.js"></script>
 </head>
 <body class="book">
-<nav aria-label="Pages"><a href="../">Translucent</a>{links}</nav>
-<main>
-{body}</main>
-<nav aria-label="Pages, again">{links}</nav>
+{header("learn/", "../")}
+<div class="columns">
+{_sidebar(current) if current else ""}
+<main lang="en" translate="no">
+{body}{turn}</main>
+</div>
 </body>
 </html>
 """
+
+
+def _sidebar(current: Page) -> str:
+    """Return the list of all pages; that of the current one has its headings."""
+    entries = ""
+    for page in pages():
+        inner, here = "", ""
+        if page == current:
+            headings = re.findall(r"^## (.+)$", page.text, re.M)
+            inner = "".join(f'<li><a href="#{_place(one)}">{_markdown(one)[3:-5]}</a></li>' for one in headings)
+            inner, here = f"<ul>{inner}</ul>", ' aria-current="page"'
+        entries += f'<li><a href="{page.name}.html"{here}>{html.escape(page.title)}</a>{inner}</li>'
+    return (
+        '<details class="contents" open translate="no"><summary lang="en">Contents</summary>'
+        f'<nav lang="en" aria-label="Contents"><ol>{entries}</ol></nav></details>'
+    )
 
 
 def contents(book: list[Page]) -> str:

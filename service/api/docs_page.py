@@ -1,4 +1,4 @@
-"""GET /docs: the OpenAPI document as one plain page, without scripts and without content from other servers."""
+"""GET /docs: the OpenAPI document as one page in the look of the others, without content from other servers."""
 
 import json
 import shlex
@@ -12,15 +12,10 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 router = APIRouter()
 
-STYLE = """
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-section { border-top: 1px solid #8886; margin-top: 2rem; }
-h2 { font-size: 1.2rem; } h3 { font-size: 1rem; } code, pre { font-family: ui-monospace, monospace; font-size: .9rem; }
-pre { background: #8882; border-radius: .4rem; padding: .6rem .8rem; overflow-x: auto; }
-table { border-collapse: collapse; } td, th { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; }
-"""
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
 HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
 
 
@@ -40,25 +35,51 @@ def page(document: dict[str, Any], address: str) -> str:
     """Return the whole page."""
     info = document["info"]
     paragraphs = "".join(f"<p>{_code(part)}</p>" for part in info["description"].strip().split("\n\n"))
-    sections = "".join(
-        "".join(_operation(document, method, path, operation, address))
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
+    paths: dict[str, dict[str, Any]] = document["paths"]
+    operations = [(method, path, one) for path, methods in paths.items() for method, one in methods.items()]
+    sections = "".join("".join(_operation(document, *each, address)) for each in operations)
+    contents = "".join(
+        f'<li><a href="#{_anchor(method, path)}"><code>{method.upper()} {escape(path)}</code></a></li>'
+        for method, path, _ in operations
     )
+    title = escape(info["title"])
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(info['title'])} API</title><style>{STYLE}</style></head><body>"
-        f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>{paragraphs}"
+        f'<meta name="color-scheme" content="light dark"><title>{title} API</title>'
+        '<link rel="icon" href="web/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="web/style.css">'
+        '<link rel="stylesheet" href="web/pages.css"><script type="module" src="web/header.js"></script></head>'
+        f'<body class="book">{header("docs", "./")}<div class="columns"><details class="contents" open '
+        f'translate="no"><summary>Contents</summary><ul>{contents}</ul></details><main lang="en" translate="no">'
+        f"<h1>{title} {escape(info['version'])}</h1>{paragraphs}"
         '<p>For programs: <a href="openapi.json">openapi.json</a></p>'
-        f"{sections}</body></html>"
+        f"{sections}</main></div></body></html>"
     )
+
+
+def header(current: str, root: str) -> str:
+    """Return the header that every page but the translator's has; `root` leads from the page to that one."""
+    places = {"": "Translate", "learn/": "Learn", "web/models.html": "Models", "docs": "API"}
+    links = "".join(
+        f'<a href="{root}{place}"{" aria-current=page" if place == current else ""}>{name}</a>'
+        for place, name in places.items()
+    ).replace(">API<", " translate=no>API<")
+    return (
+        f'<header class="top"><a class="brand" href="{root}" translate="no"><img src="{root}web/icon.svg" alt="" '
+        f'width="28" height="28">Translucent</a><nav aria-label="About this server">{links}<select id="language" '
+        'aria-label="Language of this page"></select><button type="button" id="theme" translate="no"></button></nav>'
+        "</header>"
+    )
+
+
+def _anchor(method: str, path: str) -> str:
+    return escape(f"{method}{path}".replace("/", "-").replace("{", "").replace("}", ""))
 
 
 def _operation(
     document: dict[str, Any], method: str, path: str, operation: dict[str, Any], address: str
 ) -> Iterator[str]:
-    yield f"<section><h2><code>{method.upper()} {escape(path)}</code></h2>"
+    yield f'<section><h2 id="{_anchor(method, path)}"><code>{method.upper()} {escape(path)}</code></h2>'
     yield f"<p><strong>{_code(operation['summary'])}.</strong> {_code(operation['description'])}</p>"
     body = operation.get("requestBody", {}).get("content", {}).get("application/json")
     if body is not None:

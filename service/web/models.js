@@ -1,9 +1,10 @@
-// The models of this server, for people: languages, measured quality, size, data, and what the manifest says of them.
+// The models of this server, for people: a card each with languages, quality, size and licence; the rest is folded.
 
-import { get } from "./api.js";
-import { nameOf, number, startLanguage, t } from "./i18n.js";
-import { followTheme } from "./theme.js";
+import { get, post } from "./api.js";
+import { inEveryLanguage } from "./header.js";
+import { nameOf, number, t } from "./i18n.js";
 
+const SENTENCES = { en: "I lost 7 keys yesterday.", fr: "J'ai perdu 7 clés hier.", de: "Ich habe gestern 7 Schlüssel verloren." };
 const $ = (id) => document.getElementById(id);
 
 function made(kind, content = "", more = {}) {
@@ -12,12 +13,41 @@ function made(kind, content = "", more = {}) {
   return element;
 }
 
-const millions = (count) => (Number.isFinite(count) ? t("{count} million", { count: number(count / 1e6, 1) }) : "");
+const millions = (count) => t("{count} million", { count: number(count / 1e6, 1) });
+const list = (facts, className) => made("dl", Object.entries(facts).filter(([, value]) => value).flatMap(([name, value]) => [made("dt", name), made("dd", value)]), { className });
+const folded = (title, content) => made("details", [made("summary", title), content]);
+
+// What a BLEU score means for a reader, with the usual limits.
+function inWords(score) {
+  if (score >= 40) return t("good");
+  if (score >= 30) return t("understandable");
+  return score >= 20 ? t("the gist, with errors") : t("rough");
+}
+
+// The mean BLEU of a model on the test sets of a kind of text, in words and as a number.
+function quality(found, kind) {
+  const own = found.filter((one) => one.metric === "BLEU" && one.test_set?.startsWith(kind) && Number.isFinite(one.score));
+  if (!own.length) return "";
+  const mean = own.reduce((sum, one) => sum + one.score, 0) / own.length;
+  return `${inWords(mean)} (BLEU ${number(mean, 1)})`;
+}
+
+function size(count) {
+  if (!Number.isFinite(count)) return "";
+  return t("{words}: {count} parameters", { words: count < 5e7 ? t("small") : t("large"), count: millions(count) });
+}
+
+// How long a short sentence takes, measured when the page is opened; its number makes it one that no cache has.
+async function speed({ name, sources: [source], targets: [target] }, place) {
+  const began = performance.now();
+  await post("translate", { q: SENTENCES[source]?.replace("7", 100 + Math.floor(Math.random() * 900)), source, target, model: name });
+  place.textContent = t("{words}: {seconds} s for a sentence", { words: performance.now() - began < 1000 ? t("fast") : t("slow"), seconds: number((performance.now() - began) / 1000, 2) });
+}
 
 function scores(found) {
   const head = made("tr", [t("Test set"), t("Measure"), t("Score")].map((text) => made("th", text, { scope: "col" })));
-  const rows = found.map((one) => made("tr", [made("td", one.test_set ?? ""), made("td", one.metric ?? ""), made("td", Number.isFinite(one.score) ? number(one.score, 1) : "")]));
-  return made("div", made("table", [made("caption", t("Measured on text that the model was not trained on")), made("thead", head), made("tbody", rows)]), { className: "figure" });
+  const rows = found.map((one) => made("tr", [one.test_set ?? "", one.metric ?? "", Number.isFinite(one.score) ? number(one.score, 1) : ""].map((text) => made("td", text))));
+  return made("div", made("table", [made("thead", head), made("tbody", rows)]), { className: "figure" });
 }
 
 // The data that a model learnt from, with licence and credit where the card has them.
@@ -38,22 +68,26 @@ function defaults({ name, pairs }, named) {
 function section(model, named) {
   const card = model.card ?? {};
   const align = model.attention?.align;
-  const facts = {
-    [t("Architecture")]: model.architecture,
+  const found = card.scores ?? [];
+  const names = (codes) => codes.map(named).join(", ");
+  const parts = [made("h2", `${names(model.sources)} → ${names(model.targets)}: ${model.name}`), list({
+    [t("Everyday sentences")]: quality(found, "everyday"),
+    [t("News")]: quality(found, "newstest"),
+    [t("Size")]: size(card.parameters),
+    [t("Speed")]: model.state === "ready" && SENTENCES[model.sources[0]] ? made("span", "…", { className: "speed" }) : "",
     [t("Default for these languages")]: defaults(model, named),
-    [t("Parameters")]: millions(card.parameters),
+  }, "facts")];
+  if (found.length) parts.push(folded(t("Measured on text that the model was not trained on"), scores(found)));
+  if (card.data) parts.push(folded(t("Training data and licences"), sources(card.data)));
+  parts.push(folded(t("Details"), list({
+    [t("Architecture")]: model.architecture,
     [t("Runs as")]: t("{precision} on {device}", model),
     [t("Longest sentence")]: t("{tokens} tokens", { tokens: model.limits.source_tokens }),
     [t("Alignment head")]: align ? t("layer {layer}, head {head}", align) : "",
     [t("Version")]: model.version,
     [t("Digest")]: model.digest,
-  };
-  const list = made("dl", Object.entries(facts).filter(([, value]) => value).flatMap(([name, value]) => [made("dt", name), made("dd", value)]), { className: "facts" });
-  const names = (codes) => codes.map(named).join(", ");
-  const parts = [made("h2", `${names(model.sources)} → ${names(model.targets)}: ${model.name}`), list];
-  if (card.scores?.length) parts.push(scores(card.scores));
-  if (card.notes) parts.push(made("p", String(card.notes)));
-  if (card.data) parts.push(made("h3", t("Trained on")), sources(card.data));
+    [t("Notes")]: card.notes,
+  }, "facts")));
   return made("section", parts, { className: "card" });
 }
 
@@ -61,19 +95,18 @@ async function show() {
   try {
     const [{ models }, languages] = await Promise.all([get("models"), get("languages")]);
     const named = (code) => nameOf(code, languages.find((one) => one.code === code)?.name);
-    $("models").replaceChildren(...models.map((model) => section(model, named)));
+    models.sort((one, other) => other.default - one.default); // the defaults first
+    const cards = models.map((model) => section(model, named));
+    $("models").replaceChildren(...cards);
     $("status").textContent = models.length ? "" : t("No model is loaded yet. Try again in a moment.");
+    for (const [at, model] of models.entries()) {
+      const place = cards[at].querySelector(".speed");
+      if (place) await speed(model, place).catch(() => { place.textContent = "–"; });
+    }
   } catch (error) {
     const keyWanted = ["key_required", "invalid_key"].includes(error.code);
     $("status").textContent = keyWanted ? t("This server requires an API key. Enter it on the Translate page in this tab.") : error.message;
   }
 }
 
-async function start() {
-  let labelTheme = () => {};
-  await startLanguage($("language"), () => { labelTheme(); show(); });
-  labelTheme = followTheme($("theme"), () => {});
-  await show();
-}
-
-start();
+inEveryLanguage(show);

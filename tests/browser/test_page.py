@@ -1,6 +1,7 @@
 """Use of the page, in real Chromium."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -540,7 +541,12 @@ def test_models_opens_a_page_that_people_can_read(page: Page, url: str) -> None:
     page.get_by_role("link", name="Models").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Models")
     expect(page.get_by_role("heading", name="English → French: bahdanau-en-fr")).to_be_visible()
-    expect(page.locator("#models .card").first).to_contain_text("Default for these languages")
+    card = page.locator("#models .card").first
+    expect(card).to_contain_text("Default for these languages")
+    expect(card).to_contain_text(re.compile(r"(fast|slow): \d\.\d\d s for a sentence"))
+    expect(card.get_by_text("Architecture")).to_be_hidden()
+    card.get_by_text("Details").click()
+    expect(card.get_by_text("Architecture")).to_be_visible()
     page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.get_by_role("link", name="Translate").click()

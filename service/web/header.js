@@ -1,0 +1,20 @@
+// The header of every page but the translator's: its language and its colours.
+
+import { startLanguage } from "./i18n.js";
+import { followTheme } from "./theme.js";
+
+const $ = (id) => document.getElementById(id);
+let labelTheme = () => {};
+let written = () => {};
+
+// `write` writes what a script shows: now, and again in another language.
+export function inEveryLanguage(write) {
+  written = write;
+  return write();
+}
+
+await startLanguage($("language"), () => { labelTheme(); written(); });
+labelTheme = followTheme($("theme"), () => {});
+
+const contents = document.querySelector(".contents");
+if (contents && innerWidth < 1120) contents.open = false; // it would push the page away
