@@ -14,10 +14,8 @@ import html
 import importlib
 import inspect
 import io
-import keyword
 import re
 import sys
-import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,21 @@ from textwrap import dedent
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+
+from docs.tools.book_html import (  # noqa: E402
+    DISPLAY,
+    INLINE,
+    coloured,
+    document,
+    joined,
+    markdown_html,
+    mathml,
+    place,
+    with_places,
+)
+
 PAGES = ROOT / "docs" / "learn"
 BUILT = ROOT / "service" / "web" / "learn"
 MODELS = ROOT / "models"
@@ -33,13 +46,9 @@ MARK = "source-sha256"
 FORM = "3"  # raised when this program makes other pages of the same text
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n", re.M | re.S)
-_DISPLAY = re.compile(r"^\$\$\n(.*?)\n\$\$\n", re.M | re.S)
-_INLINE = re.compile(r"(?<![\\$`])\$([^$`]+?)\$")
-_LIVE = re.compile(r"\]\(http://localhost:8000/([^)\s]*)\)")
 _OUTPUTS = re.compile(
     r'<pre class="cell">.*?</pre>((?:\s*(?:<pre class="output">.*?</pre>|<figure><svg.*?</figure>))*)', re.S
 )
-_PAGE = re.compile(r"\]\(([0-9]{2}-[a-z-]+)\.md\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,77 +185,22 @@ def build(page: Page, before: Page | None, after: Page | None) -> str:
         printed, pictures = next(results)
         output = f'<pre class="output">{html.escape(printed.rstrip())}</pre>' if printed.strip() else ""
         drawn = "".join(f"<figure>{picture}</figure>" for picture in pictures)
-        return f'\n<pre class="cell"><code>{coloured(code.rstrip())}</code></pre>\n{_joined(output + drawn)}\n\n'
+        return f'\n<pre class="cell"><code>{coloured(code.rstrip())}</code></pre>\n{joined(output + drawn)}\n\n'
 
-    body = _with_places(_markdown(_FENCE.sub(block, page.text)))
+    body = with_places(markdown_html(_FENCE.sub(block, page.text)))
     links = "".join(
         f'<a href="{other.name}.html" rel="{rel}">{label}{html.escape(other.title)}</a>'
         for other, rel, label in ((before, "prev", "← "), (after, "next", "→ "))
         if other is not None
     )
-    return _document(page.title, body, page.digest, f'<nav class="turn" aria-label="Pages">{links}</nav>\n', page)
-
-
-def _with_places(body: str) -> str:
-    """Return a page whose headings are places to link to."""
-    return re.sub("<h2>(.*?)</h2>", lambda found: f'<h2 id="{_place(found[1])}">{found[1]}</h2>', body)
-
-
-def _place(heading: str) -> str:
-    return "-".join(re.findall("[a-z0-9]+", re.sub("<.*?>", "", heading).lower()))
-
-
-def coloured(code: str) -> str:
-    """Return Python as HTML: keywords in <b>, comments in <i>, strings in <i class=s>."""
-    starts = [0]
-    for line in code.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    parts, at = [], 0
-    for token in tokenize.generate_tokens(io.StringIO(code).readline):
-        tag = {tokenize.COMMENT: "i", tokenize.STRING: "i class=s"}.get(token.type, "")
-        if tag or keyword.iskeyword(token.string):
-            begin, end = (starts[line - 1] + column for line, column in (token.start, token.end))
-            parts += [code[at:begin], f"\ue002{tag or 'b'}\ue003", code[begin:end], f"\ue002/{(tag or 'b')[0]}\ue003"]
-            at = end
-    return html.escape("".join([*parts, code[at:]]), quote=False).replace("\ue002", "<").replace("\ue003", ">")
-
-
-def _joined(output: str) -> str:
-    """Return HTML without empty lines, which would end it for Markdown."""
-    return re.sub(r"\n\s*\n", "\n", output)
+    turn = f'<nav class="turn" aria-label="Pages">{links}</nav>\n'
+    return document(page.title, body + turn, _mark(page.digest), _sidebar(page))
 
 
 def _included(name: str) -> str:
     source = re.sub(r"\n\n+", "\n<span></span>\n", coloured(source_of(name).rstrip()))
     caption = f"<figcaption><code>{name}</code></figcaption>"
     return f'\n<figure class="ours">{caption}<pre><code>{source}</code></pre></figure>\n\n'
-
-
-def _markdown(text: str) -> str:
-    from markdown_it import MarkdownIt
-
-    kept: list[str] = []
-
-    def as_block(content: str) -> str:
-        kept.append(content)
-        return f'\n<div data-kept="{len(kept) - 1}"></div>\n'
-
-    def as_letters(content: str) -> str:
-        kept.append(content)
-        return f"\ue000{len(kept) - 1}\ue001"
-
-    text = re.sub(r"<pre.*?</pre>|<figure.*?</figure>", lambda found: as_block(found.group()), text, flags=re.S)
-    text = _DISPLAY.sub(lambda found: as_block(_mathml(found.group(1), "block")) + "\n", text)
-    text = _INLINE.sub(lambda found: as_letters(_mathml(found.group(1), "inline")), text)
-    text = _PAGE.sub(r"](\1.html)", _LIVE.sub(r"](../\1)", text))
-    markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
-    markdown.add_render_rule("softbreak", lambda *_: " ")
-    rendered: str = markdown.render(text)
-    return re.sub(
-        '<div data-kept="(\\d+)"></div>|\ue000(\\d+)\ue001',
-        lambda found: kept[int(found.group(1) or found.group(2))],
-        rendered,
-    )
 
 
 def for_site(page: Page) -> str:
@@ -262,8 +216,8 @@ def for_site(page: Page) -> str:
         return f"{match.group()}\n{_raw(next(outputs))}\n\n"
 
     text = _FENCE.sub(block, page.text)
-    text = _outside_code(text, lambda part: _DISPLAY.sub(lambda found: _raw(_mathml(found[1], "block")) + "\n", part))
-    return _outside_code(text, lambda part: _INLINE.sub(lambda found: _literal(_mathml(found[1], "inline")), part))
+    text = _outside_code(text, lambda part: DISPLAY.sub(lambda found: _raw(mathml(found[1], "block")) + "\n", part))
+    return _outside_code(text, lambda part: INLINE.sub(lambda found: _literal(mathml(found[1], "inline")), part))
 
 
 def _outside_code(text: str, change: Callable[[str], str]) -> str:
@@ -275,45 +229,12 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
 def _raw(markup: str) -> str:
     """Return HTML as blocks that Markdown leaves alone: no empty line, and one line for each element."""
     blocks = re.findall(r"<pre.*?</pre>|<figure.*?</figure>|<math.*?</math>", markup, re.S)
-    return "".join(f"\n{_joined(one) if one.startswith('<pre') else ' '.join(one.split(chr(10)))}\n" for one in blocks)
+    return "".join(f"\n{joined(one) if one.startswith('<pre') else ' '.join(one.split(chr(10)))}\n" for one in blocks)
 
 
 def _literal(markup: str) -> str:
     """Return HTML whose texts mean nothing to Markdown."""
     return re.sub(r"[*_\[\]\\`|]", lambda found: f"&#{ord(found.group())};", markup)
-
-
-def _mathml(formula: str, display: str) -> str:
-    from latex2mathml.converter import convert
-
-    markup = str(convert(formula, display=display)).replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
-    letters = re.sub(r"&#x([0-9A-F]+);", lambda found: html.escape(chr(int(found.group(1), 16))), markup)
-    return letters.replace(' stretchy="false"', "") if display == "inline" else letters
-
-
-def _document(title: str, body: str, digest: str, turn: str, current: Page | None = None) -> str:
-    from service.api.docs_page import header
-
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="{MARK}" content="{digest}">
-<title>{html.escape(title)}</title>
-<link rel="icon" href="../web/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="../web/style.css">
-<link rel="stylesheet" href="../web/pages.css"><script type="module" src="../web/header.js"></script>
-</head>
-<body class="book">
-{header("learn/", "../")}
-<div class="columns">
-{_sidebar(current) if current else ""}
-<main lang="en" translate="no">
-{body}{turn}</main>
-</div>
-</body>
-</html>
-"""
 
 
 def _sidebar(current: Page) -> str:
@@ -323,7 +244,7 @@ def _sidebar(current: Page) -> str:
         inner, here = "", ""
         if page == current:
             headings = re.findall(r"^## (.+)$", page.text, re.M)
-            inner = "".join(f'<li><a href="#{_place(one)}">{_markdown(one)[3:-5]}</a></li>' for one in headings)
+            inner = "".join(f'<li><a href="#{place(one)}">{markdown_html(one)[3:-5]}</a></li>' for one in headings)
             inner, here = f"<ul>{inner}</ul>", ' aria-current="page"'
         entries += f'<li><a href="{page.name}.html"{here}>{html.escape(page.title)}</a>{inner}</li>'
     return (
@@ -337,7 +258,11 @@ def contents(book: list[Page]) -> str:
     text = (PAGES / "index.md").read_text("utf-8")
     entries = "".join(f'<li><a href="{page.name}.html">{html.escape(page.title)}</a></li>' for page in book)
     digest = hashlib.sha256("\0".join([text, *(page.title for page in book)]).encode()).hexdigest()
-    return _document("Learn attention", _markdown(text) + f"<ol>{entries}</ol>\n", digest, "")
+    return document("Learn attention", markdown_html(text) + f"<ol>{entries}</ol>\n", _mark(digest), "")
+
+
+def _mark(digest: str) -> str:
+    return f'<meta name="{MARK}" content="{digest}">'
 
 
 def stored_digest(page: Page) -> str | None:
@@ -349,7 +274,6 @@ def stored_digest(page: Page) -> str | None:
 
 def main() -> None:
     """Build all pages, or those whose names begin with an argument."""
-    sys.path.insert(0, str(ROOT))
     book = pages()
     wanted = tuple(sys.argv[1:])
     BUILT.mkdir(exist_ok=True)

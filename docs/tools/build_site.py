@@ -2,7 +2,9 @@
 
 The pages of the repository are copied to build/docs-source, where Sphinx reads them. On the way, links between them
 become links of the site; links to other files of the repository lead to copies of those files; notebooks and the pages
-of the book become Markdown with their outputs. docs/site/nav.yaml says which page stands where.
+of the book become Markdown with their outputs. The README is the home page and, from its second part on, "Getting
+started". A link whose text is the name of a page has the title of that page instead. docs/site/nav.yaml says which page
+stands where.
 """
 
 import posixpath
@@ -27,13 +29,25 @@ SITE = ROOT / "docs/site"
 STAGED = ROOT / "build/docs-source"
 BUILT = ROOT / "build/site"
 HOME = "README.md"
+START = "generated/start.md"
+START_HEADING = "## Start in a minute\n"
+BELOW = "**[Getting started](generated/start.md)** · [Learn](docs/learn/index.md) · [API](docs/api.md)\n"
 PICTURES = (".png", ".svg")
+
+
+def start() -> str:
+    """Return the page for a beginner."""
+    return f"# Getting started\n\n{(ROOT / HOME).read_text('utf-8').partition(START_HEADING)[2]}"
+
+
 GENERATED: dict[str, Callable[[], str]] = {
+    START: start,
     "generated/http.md": reference.http,
     "generated/python.md": reference.python,
     "generated/commands.md": reference.commands,
 }
 _FENCE = re.compile(r"^ *```.*?^ *```$|`[^`\n]+`", re.M | re.S)
+_FILE_NAME = re.compile(r"`?[\w./-]+\.(?:md|ipynb)`?")
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -55,10 +69,16 @@ def _matching(entry: str) -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(entry)) if "*" in entry else [entry]
 
 
+def title(page: str) -> str:
+    """Return the first heading of a page."""
+    found = re.search(r"^(?: *\")?# ([^\n\\\"]+)", (ROOT / page).read_text("utf-8"), re.M)
+    return found[1].strip() if found else page
+
+
 def place(page: str) -> str:
     """Return where a page of the repository stands on the site, relative to its root, as Markdown."""
-    if page == HOME:
-        return "index.md"
+    if page in (HOME, START):
+        return "index.md" if page == HOME else "getting-started.md"
     if page == "models/README.md":
         return "models.md"
     if not page.startswith("docs/"):
@@ -91,14 +111,16 @@ class Stage:
     def page(self, page: str) -> str:
         """Return a page as the site has it."""
         if page in GENERATED:
-            return GENERATED[page]()
+            return self._linked(start(), HOME) if page == START else GENERATED[page]()
         path = ROOT / page
         if path.suffix == ".ipynb":
             return self._linked(self._notebook(page), page)
         if book.PAGES in path.parents and path.stem != "index":
             return self._linked(book.for_site(book.Page(path)), page)
-        text = self._linked(path.read_text("utf-8"), page)
-        return text + self._contents() if page == HOME else text
+        text = path.read_text("utf-8")
+        if page == HOME:
+            return self._linked(text.partition(START_HEADING)[0] + BELOW, page) + self._contents()
+        return self._linked(text, page)
 
     def _contents(self) -> str:
         """Return the navigation, which Sphinx reads in the first page."""
@@ -134,6 +156,8 @@ class Stage:
         if mark and (self.target / here / target).exists():  # a picture of a notebook
             return found.group()
         if file in self.places:
+            if _FILE_NAME.fullmatch(label):
+                label = title(file)
             return f"[{label}]({posixpath.relpath(self.places[file], here)}{hash_sign}{anchor})"
         if mark:
             place = file.removeprefix("docs/")

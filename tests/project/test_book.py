@@ -1,6 +1,7 @@
 """The book is built from what the pages and our code say now, its cells run, and every formula leads somewhere."""
 
 import ast
+import html
 import re
 import shutil
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import torch
 import yaml
 
-from docs.tools import book
+from docs.tools import book, book_html
 from training.networks.transformer import sinusoidal_positions
 
 ROOT = Path(__file__).parents[2]
@@ -59,13 +60,26 @@ def test_a_page_has_its_five_parts(page: book.Page) -> None:
     assert page.cells
     assert "## Try it" in text
     assert "](http://localhost:8000/" in text
-    assert re.search(r"## Exercise\n.*<details><summary>Answer</summary>\n.*</details>\n", text, re.S)
+    exercises = text.partition("## Exercises\n")[2]
+    assert (
+        len(re.findall(r"^\*\*\d\.\*\* .*?<details><summary>Answer</summary>\n.*?</details>$", exercises, re.S | re.M))
+        == 5
+    )
 
 
 def test_the_book_is_small_and_loads_nothing_from_elsewhere() -> None:
     contents = [path.read_text("utf-8") for path in book.BUILT.iterdir()]
-    assert sum(map(len, contents)) <= 250_000
+    assert sum(map(len, contents)) <= 400_000
     assert not any(re.search(r'(src|href)="https?://', content) for content in contents)
+
+
+def test_code_is_coloured_and_otherwise_as_it_was() -> None:
+    code = 'def f(x):  # a < b\n    return "é" + x\n'
+    found = book_html.coloured(code)
+    assert found == '<b>def</b> f(x):  <i># a &lt; b</i>\n    <b>return</b> <i class=s>"é"</i> + x\n'
+    for page in PAGES:
+        for shown in page.cells:
+            assert html.unescape(re.sub("</?[bi]( class=s)?>", "", book_html.coloured(shown))) == shown
 
 
 @pytest.mark.parametrize("entry", FORMULAS, ids=lambda entry: f"{entry['page']} {entry['function'].split('.')[-1]}")

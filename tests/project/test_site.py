@@ -33,6 +33,9 @@ def stage(tmp_path: Path) -> build_site.Stage:
         ("docs/training.md", "[the recipes](../training/recipes/)", "the recipes"),
         ("README.md", "![a](docs/images/page.png)", "![a](images/page.png)"),
         ("README.md", "[a](https://arxiv.org) [b](#words)", "[a](https://arxiv.org) [b](#words)"),
+        ("docs/api.md", "[settings.md](settings.md)", "[Settings](settings.md)"),
+        ("README.md", "[docs/python.md](docs/python.md)", "[From Python](python.md)"),
+        ("README.md", "[Begin](generated/start.md)", "[Begin](getting-started.md)"),
         ("README.md", "`[a](docs/api.md)`", "`[a](docs/api.md)`"),
         ("README.md", "```\n[a](docs/api.md)\n```", "```\n[a](docs/api.md)\n```"),
     ],
@@ -48,8 +51,16 @@ def test_the_home_page_leads_to_every_section(stage: build_site.Stage) -> None:
     assert all(f":caption: {section.title}\n" in home for section in build_site.sections())
 
 
+def test_the_home_page_is_short_and_the_rest_of_the_readme_is_the_first_page(stage: build_site.Stage) -> None:
+    home, begin = stage.page("README.md").partition("```{toctree}")[0], stage.page(build_site.START)
+    assert len(home.splitlines()) < 45
+    assert "](getting-started.md)" in home
+    assert begin.startswith("# Getting started\n\nYou need Python")
+    assert build_site.sections()[0].pages[0] == build_site.START
+
+
 def test_a_page_of_the_book_comes_with_its_outputs() -> None:
-    page = book.pages()[0]
+    page = book.pages()[1]
     text = book.for_site(page)
     assert text.count("<svg") == (book.BUILT / f"{page.name}.html").read_text("utf-8").count("<svg")
     assert "$" not in text.split("```")[0]
