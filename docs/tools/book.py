@@ -249,7 +249,7 @@ def _sidebar(current: Page) -> str:
         entries += f'<li><a href="{page.name}.html"{here}>{html.escape(page.title)}</a>{inner}</li>'
     return (
         '<details class="contents" open translate="no"><summary lang="en">Contents</summary>'
-        f'<nav lang="en" aria-label="Contents"><ol>{entries}</ol></nav></details>'
+        f'<nav lang="en" aria-label="Contents"><ol start="0">{entries}</ol></nav></details>'
     )
 
 
@@ -258,7 +258,7 @@ def contents(book: list[Page]) -> str:
     text = (PAGES / "index.md").read_text("utf-8")
     entries = "".join(f'<li><a href="{page.name}.html">{html.escape(page.title)}</a></li>' for page in book)
     digest = hashlib.sha256("\0".join([text, *(page.title for page in book)]).encode()).hexdigest()
-    return document("Learn attention", markdown_html(text) + f"<ol>{entries}</ol>\n", _mark(digest), "")
+    return document("Learn attention", markdown_html(text) + f'<ol start="0">{entries}</ol>\n', _mark(digest), "")
 
 
 def _mark(digest: str) -> str:
