@@ -59,7 +59,8 @@ export function showChoices() {
   state.target = options($("target"), named(targets(source())), state.target);
   $("swap").disabled = !source() || !targets(state.target).includes(source());
   showModels();
-  for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) $(name).value = state[name];
+  const given = (name) => (name.includes("text") || Number.isFinite(Number(state[name])) ? state[name] : "");
+  for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) $(name).value = given(name);
   fit();
   $("live").checked = state.live === "1";
   for (const name of ["tokens", "specials"]) $(name).value = state[name];

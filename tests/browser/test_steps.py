@@ -80,7 +80,7 @@ def test_heads_have_colours_that_can_be_switched(page: Page, url: str) -> None:
     switches.nth(2).dblclick()
     expect(page.locator("#head-switches .head[aria-pressed=true]")).to_have_text("head 3")
     assert page.locator("#head-lines line.c2").count() == lines.count()
-    page.get_by_role("button", name="all heads").click()
+    page.get_by_role("button", name="all heads", exact=True).click()
     expect(lines).to_have_count(everything)
 
 
