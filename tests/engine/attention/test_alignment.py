@@ -40,7 +40,7 @@ def test_special_tokens_are_kept_dropped_or_renormalised_and_a_row_with_nothing_
     np.testing.assert_array_equal(alignment.limit_specials(weights, rows, columns, "keep"), weights)
     np.testing.assert_array_equal(alignment.limit_specials(weights, rows, columns, "drop"), weights[:2, :2])
     found = alignment.limit_specials(weights, rows, columns, "renormalise")
-    np.testing.assert_allclose(found, [[0.25, 0.75], [0, 0]], rtol=1e-6)
+    np.testing.assert_allclose(found, [[0.25, 0.75], [0.0, 0.0]], rtol=1e-6)
 
 
 def test_links_name_positions_among_all_tokens_where_a_special_one_comes_first() -> None:
