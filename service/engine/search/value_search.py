@@ -163,7 +163,8 @@ class ValueSearch:
             return self._forced(index, int(self._arrays["token"][index, edge]), ids, logprobs)
         number = int(self._classes[index, min(int(ids[index, 0, 0]), self._classes.shape[1] - 1)])
         # An edge is no likelier than the second token, if the first is neither a value's nor a digit nor the end.
-        plain = number < END and not number & DIGIT and not table.forbidden[place, number]
+        # In the middle of a value that may be left, its next token is lifted (`_guided`) and may come before that one.
+        plain = number < END and not number & DIGIT and not table.forbidden[place, number] and not table.forced[place]
         if not plain or float(logprobs[index, 0, 0]) - float(logprobs[index, 0, 1]) <= CLEAR:
             return None
         return ids[:, 0, :1], logprobs[:, 0, :1]

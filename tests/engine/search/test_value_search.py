@@ -1,6 +1,7 @@
 """The search with values: each is written exactly once, and sentences without values notice nothing."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,6 +54,12 @@ VALUES = [
 ]
 
 
+SOFT = [
+    replace(constraints([25, 26], [27], reserved=False), soft=(True, True)),
+    replace(constraints([25, 26, 28], [27, 29], reserved=False), soft=(True, True)),
+]
+
+
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("values", VALUES)
 def test_every_value_is_written_exactly_once(values: ValueConstraints, beam_size: int) -> None:
@@ -76,7 +83,8 @@ def test_every_value_is_written_exactly_once(values: ValueConstraints, beam_size
 def test_sentences_are_the_same_in_company_of_values(beam_size: int, temperature: float) -> None:
     """Alone, most tokens of a sure model's greedy search are chosen without a comparison of all candidates."""
     plain = [job([5 + number, 8], beam_size, n_best=min(beam_size, 2)) for number in range(8)]
-    valued = [job([5 + number, 9], beam_size, VALUES[number % len(VALUES)]) for number in range(24)]
+    every = [*VALUES, *SOFT]
+    valued = [job([5 + number, 9], beam_size, every[number % len(every)]) for number in range(64)]
     mixed = translate([*plain[:4], *valued, *plain[4:]], temperature)
     assert [*mixed[:4], *mixed[-4:]] == translate(plain, temperature)
     assert mixed[4:-4] == [translate([each], temperature)[0] for each in valued]
