@@ -1,6 +1,6 @@
 """How a test opens the parts of the page that are folded."""
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 TABS = {
     "Heatmap": "Alignment",
@@ -28,3 +28,20 @@ def unfold(page: Page, name: str) -> None:
     box = page.locator("details", has=page.locator("summary", has_text=name))
     if box.get_attribute("open") is None:
         box.locator("summary").click()
+
+
+def translate(page: Page, url: str, text: str = "the dog sleeps here") -> None:
+    """Open the page, translate a text with the button, and wait for the figure."""
+    page.goto(f"{url}/#view=heatmap")
+    box = page.get_by_label("Text", exact=True)
+    expect(box).to_be_focused()
+    expect(page.locator("#model")).to_contain_text("Transformer")
+    box.fill(text)
+    box.press("Control+Enter")
+    expect(page.locator("#translation")).to_have_text(text.upper())
+    expect(page.locator("#figure svg")).to_be_visible()
+
+
+def figure_texts(page: Page) -> list[str]:
+    """Return the texts of the figure."""
+    return page.locator("#figure svg text").all_text_contents()

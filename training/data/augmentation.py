@@ -180,7 +180,7 @@ def _letter(draw: random.Random) -> str:
 
 def _name(draw: random.Random, vowel: bool = False) -> str:
     syllables = [draw.choice(part) for _ in range(draw.choice((1, 2, 2, 3))) for part in (_ONSETS, _VOWELS, _CODAS)]
-    return "".join(syllables[1 if vowel else 0 :]).capitalize()
+    return "".join([draw.choice("aeiou"), *syllables[2:]] if vowel else syllables).capitalize()
 
 
 def _word(draw: random.Random) -> str:

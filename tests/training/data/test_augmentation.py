@@ -72,7 +72,7 @@ def test_what_does_not_suit_a_way_is_left_alone(way: Way, pair: Pair) -> None:
 
 
 def test_a_new_name_leaves_elision_and_the_german_genitive_right() -> None:
-    assert all(source[0] in "AEIOUÉY" for source, _ in made(renamed, ("Anna came.", "C'est d'Anna.")))
+    assert all(source[0] in "AEIOU" for source, _ in made(renamed, ("Anna came.", "C'est d'Anna.")))
     for source, target in made(renamed, ("Nina's bag", "Ninas Tasche")):
         assert target.split()[0] == source.split()[0].replace("'", "")
 
