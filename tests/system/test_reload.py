@@ -192,7 +192,7 @@ def test_a_terminal_that_closes_stops_the_server_instead(models: Path) -> None:
     os.close(other)
     try:
         seen, end = b"", time.monotonic() + 60
-        while b" ready " not in seen and time.monotonic() < end:
+        while b"ready" not in seen and time.monotonic() < end:
             seen += os.read(terminal, 4096)
         os.close(terminal)
         assert process.wait(20) in (0, 1)
