@@ -166,7 +166,7 @@ def test_the_last_line_of_a_start_says_which_address_to_open(host: str) -> None:
     with running_dummy(TRANSLUCENT_HOST=host) as server:
         line = server.wait_for("ready")
         assert server.lines[-1] == line
-        assert line["open"] == f"http://127.0.0.1:{server.address[1]}/"
+        assert line["open"] == f"http://localhost:{server.address[1]}/"
         answer = httpx.get(line["open"], timeout=10)
         assert (answer.status_code, "<h1" in answer.text) == (200, True)
 
