@@ -139,11 +139,14 @@ def _is_copied(name: str, pair: Pair) -> bool:
 
 
 @cache
-def _namesakes() -> dict[str, list[str]]:
+def _namesakes() -> dict[str, tuple[str, ...]]:
     """Return the names of the same class (female, male, surname) as each name."""
     lines = files(__package__).joinpath("names.txt").read_text(encoding="utf-8").splitlines()
     classes = [line.partition(": ")[2].split() for line in lines if not line.startswith("#")]
-    return {name: [other for other in names if _is_regular(other)] for names in classes for name in names}
+    found: dict[str, tuple[str, ...]] = {}
+    for names in classes:
+        found |= dict.fromkeys(names, tuple(filter(_is_regular, names)))
+    return found
 
 
 def _is_regular(name: str) -> bool:
