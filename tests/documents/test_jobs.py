@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from service.documents.jobs.job import Job
 from service.documents.jobs.runner import JobRunner
@@ -119,18 +120,18 @@ async def test_a_job_is_cancelled_in_the_process_that_works_on_it(tmp_path: Path
 )
 async def test_a_job_that_fails_says_why(
     open_runner: OpenRunner,
-    capsys: pytest.CaptureFixture[str],
     values: dict[str, str],
     data: bytes,
     code: str,
     outcome: str,
 ) -> None:
     runner = open_runner(dummy())
-    failed = await finished(runner, await runner.submit(job_of(**values), data))
+    with capture_logs() as logged:
+        failed = await finished(runner, await runner.submit(job_of(**values), data))
+        await wait_until_async(lambda: any(outcome in entry.values() for entry in logged))
     assert (failed.state, failed.error_code, bool(failed.error)) == ("failed", code, True)
     with pytest.raises(FileNotFoundError):
         runner.store.read_input(failed)
-    await wait_until_async(lambda: outcome in capsys.readouterr().out)
 
 
 async def test_a_document_that_ends_the_server_again_and_again_is_given_up(
