@@ -1,7 +1,25 @@
-"""Settings of every test: one thread for each library, so that runs do not differ."""
+"""Settings of every test: one thread for each library, so that runs do not differ; logging as it was before."""
 
+import logging
 import os
+from collections.abc import Iterator
+
+import pytest
+import structlog
 
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """Put logging back after a test that sets it up: it is one state for the whole process."""
+    root = logging.getLogger()
+    # Captured under another test's filters, warnings would not be captured again: pytest has put their printing back.
+    logging.captureWarnings(False)
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+    logging.captureWarnings(False)
+    structlog.reset_defaults()

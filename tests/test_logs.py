@@ -4,22 +4,19 @@ import io
 import json
 import logging
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from service.logs import configure_logging, get_logger, log_often
 from service.server.uvicorn_server import browsable
-from tests.support import log_state
 
 
 @pytest.fixture
-def stream() -> Iterator[io.StringIO]:
+def stream() -> io.StringIO:
     stream = io.StringIO()
-    with log_state.kept():
-        configure_logging("info", "json", stream)
-        yield stream
+    configure_logging("info", "json", stream)
+    return stream
 
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:
@@ -68,27 +65,25 @@ class Terminal(io.StringIO):
 
 def test_a_terminal_gets_plain_sentences_and_last_the_address() -> None:
     log = get_logger("service")
-    with log_state.kept():
-        terminal = Terminal()
-        configure_logging("info", "auto", terminal)
-        logging.getLogger("uvicorn.error").info("Started server process")
-        log.info("model ready", model="small", digest="sha256:0", precision="int8")
-        log.info("listening", url="http://0.0.0.0:8000")
-        log.info("ready", open="http://localhost:8000/", seconds=1.5)
-        written = terminal.getvalue().splitlines()
+    terminal = Terminal()
+    configure_logging("info", "auto", terminal)
+    logging.getLogger("uvicorn.error").info("Started server process")
+    log.info("model ready", model="small", digest="sha256:0", precision="int8")
+    log.info("listening", url="http://0.0.0.0:8000")
+    log.info("ready", open="http://localhost:8000/", seconds=1.5)
+    written = terminal.getvalue().splitlines()
     assert written == ["small is loaded", "Translucent is ready: http://localhost:8000/ (Ctrl-C to stop)"]
 
 
 def test_a_terminal_shows_warnings_whole_and_requests_but_not_the_files_of_the_page() -> None:
     log = get_logger("service")
-    with log_state.kept():
-        terminal = Terminal()
-        configure_logging("info", "auto", terminal)
-        log_often("request", {"method": "GET", "route": "/web/{name}", "status": 200, "seconds": 0.1})
-        log_often("request", {"method": "GET", "route": "/web/{name}", "status": 404, "seconds": 0.1})
-        log_often("request", {"method": "POST", "route": "/translate", "status": 200, "seconds": 0.2})
-        log.warning("it is late", by="two\nhours")
-        written = terminal.getvalue().splitlines()
+    terminal = Terminal()
+    configure_logging("info", "auto", terminal)
+    log_often("request", {"method": "GET", "route": "/web/{name}", "status": 200, "seconds": 0.1})
+    log_often("request", {"method": "GET", "route": "/web/{name}", "status": 404, "seconds": 0.1})
+    log_often("request", {"method": "POST", "route": "/translate", "status": 200, "seconds": 0.2})
+    log.warning("it is late", by="two\nhours")
+    written = terminal.getvalue().splitlines()
     assert written == [
         "GET /web/{name}: 404 in 0.1 s",
         "POST /translate: 200 in 0.2 s",
@@ -98,12 +93,11 @@ def test_a_terminal_shows_warnings_whole_and_requests_but_not_the_files_of_the_p
 
 @pytest.mark.parametrize("style", ["console", "json"])
 def test_a_terminal_gets_the_format_that_is_asked_for(style: Any) -> None:
-    with log_state.kept():
-        terminal = Terminal()
-        configure_logging("info", style, terminal)
-        get_logger("service").info("listening", port=8000)
-        assert "listening" in terminal.getvalue()
-        assert terminal.getvalue().startswith("{") == (style == "json")
+    terminal = Terminal()
+    configure_logging("info", style, terminal)
+    get_logger("service").info("listening", port=8000)
+    assert "listening" in terminal.getvalue()
+    assert terminal.getvalue().startswith("{") == (style == "json")
 
 
 @pytest.mark.parametrize("address", ["http://0.0.0.0:8000", "http://127.0.0.1:8000", "http://[::]:8000"])
@@ -126,8 +120,7 @@ def test_frequent_lines_look_like_all_others(stream: io.StringIO) -> None:
 
 def test_frequent_lines_are_readable_on_a_terminal() -> None:
     stream = io.StringIO()
-    with log_state.kept():
-        configure_logging("info", "console", stream)
-        log_often("request", {"route": "/translate"})
+    configure_logging("info", "console", stream)
+    log_often("request", {"route": "/translate"})
     assert "request" in stream.getvalue()
     assert "route=/translate" in stream.getvalue()

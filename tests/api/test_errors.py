@@ -11,7 +11,6 @@ from service.api.direct_route import DirectRoute
 from service.api.errors import STATUS, status_of
 from service.engine import errors as engine
 from service.logs import configure_logging
-from tests.support import log_state
 from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
 
@@ -67,9 +66,8 @@ async def test_what_nobody_foresaw_is_a_500_that_tells_nothing(
 ) -> None:
     registry["transformer-en-fr"].error = error
     stream = io.StringIO()
-    with log_state.kept():
-        configure_logging("debug", "json", stream)
-        answer = await client.post("/translate", json=TEXT)
+    configure_logging("debug", "json", stream)
+    answer = await client.post("/translate", json=TEXT)
     assert answer.status_code == 500
     assert answer.json()["code"] == "internal_error"
     assert answer.json()["request_id"] == answer.headers["x-request-id"]

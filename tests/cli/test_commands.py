@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,16 +15,13 @@ from service.cli.find_model import ModelQuery
 from service.cli.main import cli
 from service.cli.open_models import BulkOptions
 from service.engine.errors import BundleMissing, InvalidOption
-from tests.support import log_state
 from tests.support.manifests import write_bundle
 
 
 @pytest.fixture(autouse=True)
-def _own_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("TRANSLUCENT_")]:
         monkeypatch.delenv(name)
-    with log_state.kept():
-        yield
 
 
 @pytest.fixture
