@@ -11,6 +11,7 @@ from service.engine.types import (
     StreamedToken,
     StreamEvent,
     Token,
+    Translation,
     TranslationOptions,
 )
 
@@ -47,6 +48,17 @@ async def test_a_translation_is_the_same_alone_and_in_company(shipped: Translato
     assert together == [(await texts_of(shipped, [text], options))[0] for text in TEXTS]
     without = TranslationOptions(beam_size=options.beam_size, values="off")
     assert together[-3:] == await texts_of(shipped, PLAIN, without)
+
+
+async def test_a_sentence_is_read_the_same_alone_and_in_a_text(shipped: Translator) -> None:
+    sentences = ["France is large.", "Algeria is larger.", "I live in Munich.", "He works in Geneva."]
+    options = TranslationOptions(details=True)
+    [text, *alone] = await shipped.translate([" ".join(sentences), *sentences], options)
+
+    def read(found: Translation) -> list[list[int]]:
+        return [[token.id for token in sentence.source_tokens] for sentence in found.sentences]
+
+    assert read(text) == [ids for found in alone for ids in read(found)]
 
 
 async def test_details_locate_tokens_in_both_texts(shipped: Translator) -> None:

@@ -83,7 +83,7 @@ def _segmented(
         last = first
         while last < len(values) and values[last].end <= end:
             last += 1
-        own = values[first:last]
+        own = _with_places(values[first:last], text[start:end], start, segmentation)
         spelled = _respelled(text[start:end], tokenizers, segmentation) if respell else []
         if spelled:
             sentences += [sentence.moved(start) for sentence in spelled]
@@ -120,10 +120,21 @@ def _values(text: str, segmentation: SegmentationOptions) -> Sequence[Value]:
     rules = segmentation.values
     values: Sequence[Value] = ()
     if rules is not None:
-        values = with_terms(find_values(text, rules), tuple(find_places(text, rules.source, rules.target)))
+        values = find_values(text, rules)
     if segmentation.glossary is not None:
         return with_terms(values, segmentation.glossary.find(text, segmentation.language))
     return values
+
+
+def _with_places(
+    values: Sequence[Value], sentence: str, start: int, segmentation: SegmentationOptions
+) -> Sequence[Value]:
+    """Return the values of a sentence with its places, which are read the same whatever stands around it."""
+    rules = segmentation.values
+    if rules is None:
+        return values
+    places = [shifted(place, start) for place in find_places(sentence, rules.source, rules.target)]
+    return with_terms(values, places)
 
 
 def _read_otherwise(
@@ -140,7 +151,8 @@ def _read_otherwise(
         return None
     [(start, end)] = spans
     string = text[start:end]
-    short = read_as(string, (rules.source, rules.target), tokenizers.source, _values(string, segmentation))
+    values = _with_places(_values(string, segmentation), string, 0, segmentation)
+    short = read_as(string, (rules.source, rules.target), tokenizers.source, values)
     if short is None:
         return None
     read = _segmented(short.read, tokenizers, replace(segmentation, split=False))

@@ -17,7 +17,6 @@ _LIKE = {
     "Japan": ("Japan Japon Japan", "Canada Canada Kanada", "Brazil Brésil Brasilien"),
 }
 """Places as models know them, by how French treats them: à Paris, d'Amsterdam; en France, l'Italie, au Japon."""
-NEAR = 200  # characters; two places that stand nearer may be in one sentence
 _AMBIGUOUS = "Cologne Burgundy Valence Grenade Damas Gênes Manille Chili Argentine Vienne Bergen"
 """In capitals these may be ordinary words."""
 _FIRST_WORD = re.compile(r"[A-ZÉÄ](?<![\w-].)\w+")
@@ -38,25 +37,25 @@ def _places(language: str) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def find_places(text: str, source: str, target: str) -> Iterator[Value]:
-    """Yield the places of a text that are in the list, while there are known ones that stand in for them."""
+def find_places(sentence: str, source: str, target: str) -> Iterator[Value]:
+    """Yield the places of a sentence that are in the list, while there are known ones that stand in for them."""
     source, target = language_of(source), language_of(target)
     places = _places(source)
     if target not in LANGUAGES or not places:
         return
-    used: dict[str, int] = {}
-    for match in _FIRST_WORD.finditer(text):
+    free: dict[str, list[list[str]]] = {}
+    for match in _FIRST_WORD.finditer(sentence):
         if (rows := places.get(match[0])) is None:
             continue
-        start, second = match.start(), _SECOND_WORD.match(text, match.end())
+        second = _SECOND_WORD.match(sentence, match.end())
         name = next((name for name in (match[0] + (second[0] if second else ""), match[0]) if name in rows), None)
         if name is None:
             continue
-        near = text[max(0, start - NEAR) : start + NEAR]
-        for words in _LIKE[rows[name][3]]:
-            known = dict(zip(LANGUAGES, words.split(), strict=True))
-            if start - used.get(known[source], -NEAR) >= NEAR and known[source] not in near:
-                used[known[source]] = start
-                written, stand_in = rows[name][LANGUAGES.index(target)], (known[source], known[target])
-                yield Value(Kind.PLACE, start, start + len(name), name, written, stand_in=stand_in)
-                break
+        if (like := rows[name][3]) not in free:
+            known = map(str.split, _LIKE[like])
+            free[like] = [words for words in known if words[LANGUAGES.index(source)] not in sentence]
+        if not free[like]:
+            continue
+        words = dict(zip(LANGUAGES, free[like].pop(0), strict=True))
+        start, written = match.start(), rows[name][LANGUAGES.index(target)]
+        yield Value(Kind.PLACE, start, start + len(name), name, written, stand_in=(words[source], words[target]))
