@@ -58,10 +58,10 @@ class SearchOptions:
     beam_size: int = 1
     length_penalty: float = 1.0
     max_length: int = 256  # </s> counted
-    min_length: int = 0  # </s> not counted
     n_best: int = 1  # hypotheses wanted; at most beam_size are found
     early_stopping: EarlyStopping | None = None  # when the search ends; None: by our own rule
     repetition_guard: bool = True  # whether endless repetition is stopped
+    prefix: tuple[int, ...] = ()  # every hypothesis begins with these tokens, which are certain: log-probability 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,6 @@ class TranslationOptions:
     beam_size: int | None = None  # hypotheses kept in parallel, 1 (greedy) to 8
     length_penalty: float | None = None  # 0: plain sum of log-probabilities; 1: their mean; more favours longer output
     max_length: int | None = None  # most tokens of a sentence, </s> counted; None: a limit that depends on its source
-    min_length: int = 0  # least tokens of a sentence, </s> not counted
     alternatives: int = 0  # number of further translations, best first, all different
     values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
     glossary: Glossary | None = None  # how its terms are translated
@@ -53,6 +52,7 @@ class TranslationOptions:
     keep_source: bool = False  # sentences below min_quality are not translated
     early_stopping: EarlyStopping | None = None  # when a search ends, as in transformers (ADR 7)
     repetition_guard: bool | None = None  # whether endless repetition is stopped
+    target_prefix: str = ""  # how the translation of the one sentence begins; "": as the model likes
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-// Other translations of a sentence, in a list at the word that was clicked; the one that is chosen takes its place.
+// Other translations of a sentence that begin as it does before the word that was clicked, in a list at that word;
+// the one that is chosen takes its place.
 
 import { attention, post } from "./api.js";
 import { t } from "./i18n.js";
@@ -34,6 +35,13 @@ const item = (element) => {
   return made;
 };
 
+// What stands before a word in its sentence.
+function before(word) {
+  const texts = [];
+  for (let node = word.previousSibling; node; node = node.previousSibling) texts.unshift(node.textContent);
+  return texts.join("");
+}
+
 // Open the list at a word; `use` gets the number of the sentence, and what shall stand in its place.
 export async function openAlternatives(word, use) {
   const same = opened === word;
@@ -49,7 +57,7 @@ export async function openAlternatives(word, use) {
   const search = searchFields();
   const asked = { source, target, model: legs().length === 1 ? model()?.name : undefined };
   try {
-    const answer = await post("translate", { ...asked, ...search, q: sentence.source.text, alternatives: count, beam_size: Math.max(search.beam_size, count + 1) }, control.signal);
+    const answer = await post("translate", { ...asked, ...search, q: sentence.source.text, target_prefix: before(word), alternatives: count, beam_size: Math.max(search.beam_size, count + 1) }, control.signal);
     const texts = [...new Set([answer.translatedText, ...answer.alternatives ?? []])].filter((text) => text !== sentence.target.text);
     $("alternatives-list").replaceChildren(...texts.map((text) => {
       const button = Object.assign(document.createElement("button"), { type: "button", dir: "auto", lang: target });

@@ -70,16 +70,17 @@ async def test_a_named_model_never_pivots(client: Client, path: str, model: str)
     assert "Leave out model to translate through English (en)" in answer.json()["error"]
 
 
-async def test_search_options_hold_for_both_legs_and_alternatives_for_the_last(
+async def test_search_options_hold_for_both_legs_and_alternatives_and_the_prefix_for_the_last(
     client: Client, registry: DummyRegistry
 ) -> None:
-    body = await translated(client, beam_size=2, length_penalty=0.5, max_length=9, alternatives=1)
+    last: dict[str, Any] = {"alternatives": 1, "target_prefix": "J'ai"}
+    body = await translated(client, beam_size=2, length_penalty=0.5, max_length=9, **last)
     assert body["alternatives"] == ["fr:en:Ich habe verloren.!"]
     options = TranslationOptions(beam_size=2, length_penalty=0.5, max_length=9)
     [first], [second] = registry[FIRST].calls, registry[SECOND].calls
     assert first[:2] == (("Ich habe verloren.",), options)
     assert second[0] == ("en:Ich habe verloren.",)
-    assert second[1] == TranslationOptions(beam_size=2, length_penalty=0.5, max_length=9, alternatives=1)
+    assert second[1] == replace(options, **last)
     assert first[2] is not None
     assert first[2] == second[2]  # one deadline for the whole
 

@@ -83,6 +83,7 @@ def test_another_translation_is_chosen_at_its_word(page: Page, url: str) -> None
     expect(page.locator("#figure svg")).to_contain_text("HERE?")  # its alignment, by forced decoding
     forced = [body["target_text"] for name, body in bodies if name == "attention"]
     assert set(forced) == {"THE DOG SLEEPS HERE?"}
+    assert {body["target_prefix"] for _, body in bodies if "alternatives" in body} == {"THE "}
     page.locator("#translation .word").nth(3).hover()
     expect(page.locator("#partners")).to_contain_text("“HERE?” is aligned with “here”")
     page.get_by_role("button", name="Copy translation").click()

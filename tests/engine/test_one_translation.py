@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.engine import Glossary, Term
+from service.engine import Glossary, InvalidOption, Term
 from service.engine.translation.translator import Translator
 from service.engine.types import (
     AttentionOptions,
@@ -59,6 +59,19 @@ async def test_a_sentence_is_read_the_same_alone_and_in_a_text(shipped: Translat
         return [[token.id for token in sentence.source_tokens] for sentence in found.sentences]
 
     assert read(text) == [ids for found in alone for ids in read(found)]
+
+
+@pytest.mark.parametrize("text", [*PLAIN, "Take 2 tablets every 6 hours.", "OPEN THE WINDOW", "I ❤️ you"])
+async def test_a_translation_goes_on_from_its_beginning(shipped: Translator, text: str) -> None:
+    [whole] = await texts_of(shipped, [text], TranslationOptions())
+    ends = [place for place, character in enumerate(whole) if character == " "]
+    for end in (0, *ends):
+        options = TranslationOptions(target_prefix=whole[:end], alternatives=2)
+        [found] = await shipped.translate([text], options)
+        assert all(each.startswith(whole[:end]) for each in (found.text, *found.alternatives))
+        assert all(digit in found.text for digit in text if digit.isdigit())
+    with pytest.raises(InvalidOption, match="one sentence"):
+        await shipped.translate(["Go on. Stop."] * 2, options)
 
 
 async def test_details_locate_tokens_in_both_texts(shipped: Translator) -> None:

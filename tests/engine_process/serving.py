@@ -14,7 +14,7 @@ from service.engine.loader import EngineSettings
 from service.engine_process.client.cluster import EngineCluster
 from tests.support.toy_onnx import VOCABULARY
 
-SLOW = SentenceJob((5, 6, 2), SearchOptions(beam_size=4, max_length=120, min_length=110))
+SLOW = SentenceJob((5, 6, 2), SearchOptions(beam_size=4, max_length=120, prefix=(5,) * 110))
 
 
 def jobs(count: int) -> list[SentenceJob]:

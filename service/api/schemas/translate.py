@@ -39,6 +39,9 @@ class TranslateRequest(Decoding):
     )
     alternatives: Count = Field(0, ge=0, description="Number of further translations; there may be fewer")
     glossary: Glossary = Field(None, description=GLOSSARY)
+    target_prefix: str = Field(
+        "", description="How the translation begins, up to the end of a word, if `q` is one sentence"
+    )
     details: Flag = Field(False, description="Also return tokens, scores and word alignment")
     min_quality: OptionalNumber = Field(
         None, ge=0, le=1, description="Sentences whose quality is below it are listed in `low_quality`"

@@ -54,7 +54,7 @@ class Beam(BeamState):
 
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
         """Advance by one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
-        if self.beam_size == 1 and not self._recorded:
+        if self.beam_size == 1 and not self._recorded and not self._has_prefixes:
             advance = self._advance_greedily(ids, logprobs)
             if advance is not None:
                 return advance
@@ -77,6 +77,20 @@ class Beam(BeamState):
         self._append_step(candidates)
         done = self._done(last)
         return Advance(candidates.tokens, self._row_parents(candidates.parents, done), done.nonzero()[0].tolist())
+
+    def _in_prefix(self, ids: IntArray, logprobs: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the candidates; in its prefix, a sentence has the next token of that alone, which is certain."""
+        inside = [
+            (index, prefix[step])
+            for index, (prefix, step) in enumerate(zip(self._prefixes, self._arrays["steps"].tolist(), strict=False))
+            if step < len(prefix)
+        ]
+        if inside:
+            ids, logprobs = ids.copy(), logprobs.copy()
+        for index, token in inside:
+            logprobs[index] = -np.inf
+            ids[index, :, 0], logprobs[index, :, 0] = token, 0.0
+        return ids, logprobs
 
     def _last_steps(self) -> npt.NDArray[np.bool_] | None:
         """Return which sentences reach their maximum length with this step, [B]; None if none does."""
@@ -153,6 +167,8 @@ class Beam(BeamState):
         size, token_logprobs, rewards = self.size, self._allowed(ids, logprobs), None
         if self._values.active:
             ids, token_logprobs, rewards = self._values.extend(ids, token_logprobs, candidates_for(self.beam_size))
+        if self._has_prefixes:
+            ids, token_logprobs = self._in_prefix(ids, token_logprobs)
         width = ids.shape[2]
         scores: npt.NDArray[np.float64] = self._arrays["scores"][:size, :, None]
         totals = (scores + token_logprobs).reshape(size, -1)
@@ -165,11 +181,6 @@ class Beam(BeamState):
     def _allowed(self, ids: IntArray, logprobs: FloatArray) -> FloatArray:
         """Return the log-probabilities with -inf for tokens that must not be chosen, [B, K, C]."""
         forbidden = self._guard.forbidden(ids) if self._deepest + 1 >= LEAST_RUN else None
-        if self._has_shortest:
-            early = self._arrays["steps"][: self.size] < self._arrays["shortest"][: self.size]
-            ends = early[:, None, None] & (ids == self._eos)
-            if np.count_nonzero(ends):
-                forbidden = ends if forbidden is None else forbidden | ends
         if forbidden is None:
             return logprobs
         token_logprobs: FloatArray = np.where(forbidden, np.float32(-np.inf), logprobs)

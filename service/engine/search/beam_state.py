@@ -32,6 +32,7 @@ class BeamState:
         self._finished: list[list[Finished]] = []
         self._n_best: list[int] = []
         self._early_stopping: list[EarlyStopping | None] = []
+        self._prefixes: list[tuple[int, ...]] = []
         self._recorders: list[Recorder | None] = []
         self._recorded = 0  # running sentences with a recorder
         self._guard = RepetitionGuard(beam_size)
@@ -39,7 +40,7 @@ class BeamState:
         self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN there is no repetition
         self._starting = False  # whether a running sentence has no token yet
         self._least_longest = _ENDLESS  # no running sentence may end for its length sooner
-        self._has_shortest = False  # whether any sentence has had a minimum length since the beam was empty
+        self._has_prefixes = False  # whether any sentence has had a prefix since the beam was empty
         self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
         self._own_slots = np.zeros((0, beam_size), np.int64)  # [capacity, K]: 0 to K - 1 in each row
         one, per_slot, history = (0,), (0, beam_size), (0, 16, beam_size)
@@ -47,7 +48,6 @@ class BeamState:
             "steps": np.empty(one, np.int64),  # tokens chosen so far
             "penalty": np.empty(one, np.float64),
             "longest": np.empty(one, np.int64),
-            "shortest": np.empty(one, np.int64),
             "closed": np.empty(one, np.int64),  # hypotheses finished so far
             "lookahead": np.empty(one, np.int64),  # tokens that are assumed to be certain
             "to_win": np.empty(one, np.float64),  # score that a live hypothesis must be able to reach; -inf: any
@@ -100,8 +100,7 @@ class BeamState:
         arrays["longest"][index] = search.max_length
         self._least_longest = min(search.max_length, self._least_longest)
         self._starting = True
-        arrays["shortest"][index] = search.min_length
-        self._has_shortest |= search.min_length > 0
+        self._has_prefixes |= bool(search.prefix)
         arrays["lookahead"][index] = lookahead_tokens(search.early_stopping, search.max_length)
         arrays["to_win"][index] = arrays["to_go_on"][index] = -np.inf
         # All slots hold the same empty hypothesis. Only the first counts, otherwise the beam would fill with copies.
@@ -114,6 +113,7 @@ class BeamState:
         self._finished[place] = [[]]
         self._n_best[place] = [min(search.n_best, self.beam_size)]
         self._early_stopping[place] = [search.early_stopping]
+        self._prefixes[place] = [search.prefix]
         self._recorders[place] = [Recorder(self._bos) if trace else None]
         self._recorded += trace
         return index
@@ -139,8 +139,8 @@ class BeamState:
             self._guard.move(holes, movers)
             if self._values.active:
                 self._values.move(holes, movers)
-        self._has_shortest &= self.size > 0
-        for records in (self._finished, self._n_best, self._early_stopping, self._recorders):
+        self._has_prefixes &= self.size > 0
+        for records in (self._finished, self._n_best, self._early_stopping, self._prefixes, self._recorders):
             swap_remove(records, len(removed), holes, movers)
 
     def latest(self, index: int) -> tuple[int, float]:

@@ -22,12 +22,10 @@ def complete(options: TranslationOptions, defaults: DecodingDefaults) -> Transla
         raise InvalidOption(f"beam_size is {beam_size}; it must be from 1 to {MAX_BEAM_SIZE}.")
     if not (math.isfinite(length_penalty) and 0 <= length_penalty <= MAX_LENGTH_PENALTY):
         raise InvalidOption(f"length_penalty is {length_penalty}; it must be from 0 to {MAX_LENGTH_PENALTY:g}.")
-    if options.min_length < 0:
-        raise InvalidOption(f"min_length is {options.min_length}; it must not be negative.")
     if not 0 <= options.alternatives < MAX_BEAM_SIZE:
         raise InvalidOption(f"alternatives is {options.alternatives}; it must be from 0 to {MAX_BEAM_SIZE - 1}.")
-    if options.max_length is not None and options.max_length <= options.min_length:
-        raise InvalidOption(f"max_length is {options.max_length}; it must be more than min_length and at least 1.")
+    if options.max_length is not None and options.max_length < 1:
+        raise InvalidOption(f"max_length is {options.max_length}; it must be at least 1.")
     ending = defaults.early_stopping if options.early_stopping is None else options.early_stopping
     guard = defaults.repetition_guard if options.repetition_guard is None else options.repetition_guard
     guard = True if guard is None else guard
@@ -42,6 +40,8 @@ def complete(options: TranslationOptions, defaults: DecodingDefaults) -> Transla
 
 def check_quality(options: TranslationOptions, available: bool, model: str) -> None:
     """Raise InvalidOption if min_quality is outside its range, or if the model gives no quality."""
+    if options.target_prefix and options.min_quality is not None:
+        raise InvalidOption("min_quality is not possible with target_prefix, whose words are not the model's own.")
     if options.min_quality is None:
         if options.keep_source:
             raise InvalidOption("below_min_quality is keep_source, but there is no min_quality; send one from 0 to 1.")
@@ -61,20 +61,29 @@ def penalty_of(options: TranslationOptions) -> float:
     return options.length_penalty
 
 
-def search_options(options: TranslationOptions, source_tokens: int, target_limit: int) -> SearchOptions:
-    """Settle how to search for so many source tokens; counts include </s>, and the options are complete."""
+def search_options(
+    options: TranslationOptions, source_tokens: int, target_limit: int, prefix: tuple[int, ...] = ()
+) -> SearchOptions:
+    """Settle how to search for so many source tokens; counts include </s>, and the options are complete.
+
+    Raise InvalidOption if there is no room for a token after the prefix.
+    """
     assert options.beam_size is not None, "complete() fills it in"
     assert options.repetition_guard is not None, "complete() fills it in"
-    min_length = min(options.min_length, target_limit - 2)
     n_best = options.alternatives + 1
+    longest = length_limit(source_tokens, target_limit, options.max_length)
+    if len(prefix) >= longest:
+        raise InvalidOption(
+            f"target_prefix has {len(prefix)} tokens; a translation of this text has at most {longest} with its end."
+        )
     return SearchOptions(
         beam_size=max(options.beam_size, n_best),
         length_penalty=penalty_of(options),
-        max_length=max(length_limit(source_tokens, target_limit, options.max_length), min_length + 1),
-        min_length=min_length,
+        max_length=longest,
         n_best=n_best,
         early_stopping=options.early_stopping,
         repetition_guard=options.repetition_guard,
+        prefix=prefix,
     )
 
 

@@ -102,9 +102,9 @@ async def translate_in_legs(
 ) -> list[Translation]:
     """Translate texts in one or two legs; `run` does the work of one leg.
 
-    The search options apply to both legs, alternatives to the last. The translations of two legs have a `pivot`, and
-    their `sentences` are those of the last leg. Raise the errors of `run`; if a queue is too long for both legs, raise
-    Overloaded before the first.
+    The search options apply to both legs, alternatives and the prefix to the last. The translations of two legs have a
+    `pivot`, and their `sentences` are those of the last leg. Raise the errors of `run`; if a queue is too long for both
+    legs, raise Overloaded before the first.
     """
     if len(legs) == 1:
         return await run(legs[0], texts, options)
@@ -112,7 +112,7 @@ async def translate_in_legs(
     _check_quality(legs, options)
     check_room(legs, deadline)
     own = replace(options, min_quality=None)  # what counts is the quality of both legs together
-    between = await run(first, texts, replace(own, alternatives=0))
+    between = await run(first, texts, replace(own, alternatives=0, target_prefix=""))
     found = await run(second, [translation.text for translation in between], own)
     return [
         replace(_through(before, translation, options.min_quality), pivot=_pivot_text(first.info, before))
@@ -159,7 +159,7 @@ async def stream_in_legs(
     if before:
         [first] = before
         check_room(legs, deadline)
-        greedy = replace(options, beam_size=1, glossary=None)
+        greedy = replace(options, beam_size=1, glossary=None, target_prefix="")
         [between] = await first.translate([text], greedy, deadline=deadline)
         text = between.text
         yield StreamedPivot(_pivot_text(first.info, between))

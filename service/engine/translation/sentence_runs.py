@@ -55,15 +55,39 @@ class SentenceRuns:
     async def translate(self, sentences: Sequence[Sequence[Sentence]]) -> list[list[Translated]]:
         """Return the translations of the sentences of each text, in which every value has its place."""
         flat = [sentence for own in sentences for sentence in own]
+        if self.options.target_prefix and len(flat) != 1:
+            raise InvalidOption(
+                f"target_prefix is the beginning of one sentence, and this request has {len(flat)}: send one sentence."
+            )
         kept = iter(await within(self.deadline, self._kept(flat)))
         return [[result for results in islice(kept, len(own)) for result in results] for own in sentences]
 
     async def _kept(self, sentences: Sequence[Sentence]) -> list[list[Translated]]:
         results = await self._search(sentences, self.options)
+        if self.options.target_prefix:
+            self._check_prefix(results[0])
+            return [results]
         if all(sentence.valued is None for sentence in sentences):
             return [[result] for result in results]
         keeper = ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
         return await keeper.keep(results, self.options)
+
+    def _prefix(self, sentence: Sentence) -> tuple[int, ...]:
+        """Return the tokens with which the translation of a sentence has to begin."""
+        info, prefix = self.pair.info, self.options.target_prefix.rstrip()
+        if not prefix:
+            return ()
+        read = sentence.read_target(prefix, self.pair.tokenizers.target, (info.source_language, info.target_language))
+        return tuple(token.id for token in read.tokens if token.special is None)
+
+    def _check_prefix(self, found: Translated) -> None:
+        """Raise InvalidOption for a translation that the prefix has kept from holding the values of its sentence."""
+        prefix = self._prefix(found.sentence)
+        if found.ids[: len(prefix)] != prefix or not found.sentence.holds_all(found.ids, self.pair.tokenizers.target):
+            raise InvalidOption(
+                "No translation with this target_prefix holds the numbers, addresses or terms of the text once each: "
+                "send a prefix that writes them as the translation does, or values=off."
+            )
 
     def jobs(self, sentences: Sequence[Sentence], options: TranslationOptions) -> list[SentenceJob]:
         """Return sentences as the worker takes them; a recorded search is never answered from the cache."""
@@ -72,7 +96,7 @@ class SentenceRuns:
         return [
             SentenceJob(
                 source_ids=sentence.ids,
-                search=search_options(options, len(sentence.ids), limit),
+                search=search_options(options, len(sentence.ids), limit, self._prefix(sentence)),
                 deadline=self.deadline,
                 score=self.wanted,
                 values=sentence.constraints,
@@ -126,7 +150,8 @@ class SentenceRuns:
     def assemble(self, texts: Sequence[str], results: Sequence[Sequence[Translated]]) -> list[Translation]:
         """Return the translations of texts from those of their sentences, with the quality of each sentence."""
         pair, options = self.pair, self.options
-        quality = QualityOptions(pair.manifest.confidence, options.min_quality, options.keep_source)
+        confidence = None if options.target_prefix else pair.manifest.confidence  # fitted on the model's own words
+        quality = QualityOptions(confidence, options.min_quality, options.keep_source)
         translations = [
             assemble(text, own, pair.tokenizers, pair.align.threshold, options.alternatives, quality)
             for text, own in zip(texts, results, strict=True)

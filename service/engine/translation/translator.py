@@ -173,6 +173,7 @@ class Translator:
         if size > SHORT_TEXT:  # the cache may know all sentences of a short one, whose answer needs no place
             self.check_room(deadline)
         self._touch()
+        split &= not options.target_prefix
         runs = SentenceRuns(self._pair, options, deadline, self._pair.wanted if options.details else None, split=split)
         results = await runs.translate(await runs.segment(texts))
         return await self._pair.timed("detokenize", size, lambda: runs.assemble(texts, results))

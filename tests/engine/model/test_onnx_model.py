@@ -51,7 +51,7 @@ def test_an_empty_lane_gives_large_buffers_back(model: OnnxModel, monkeypatch: p
 
 
 def test_dropping_sentences_leaves_the_others_alone(model: OnnxModel) -> None:
-    jobs = jobs_of(9, 3, SearchOptions(4, max_length=50, min_length=30))
+    jobs = jobs_of(9, 3, SearchOptions(4, max_length=50, prefix=(5,) * 30))
     batch: Batch[int] = Batch(model, 4)
     batch.join(model.encode([job.source_ids for job in jobs]), range(9), list(enumerate(jobs)))
     for _ in range(10):

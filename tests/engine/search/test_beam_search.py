@@ -1,6 +1,7 @@
 """The search alone, driven by a rule: what it finds, when it stops, and that sentences do not see each other."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ ENDINGS: list[EarlyStopping | None] = [None, False, True, "never"]
 
 def scored(rule: Rule, source: tuple[int, ...], ids: tuple[int, ...], options: SearchOptions) -> Hypothesis:
     """Return the hypothesis with these tokens, as its score is defined."""
-    logprobs = tuple(float(rule(source, ids[:at])[token]) for at, token in enumerate(ids))
+    given = len(options.prefix)
+    logprobs = tuple(0.0 if at < given else float(rule(source, ids[:at])[token]) for at, token in enumerate(ids))
     score = sum(logprobs) / len(ids) ** options.length_penalty
     return Hypothesis(ids, logprobs, score, "eos" if ids[-1] == EOS else "length")
 
@@ -29,10 +31,9 @@ def exhaustive(rule: Rule, source: tuple[int, ...], vocabulary: int, options: Se
     found = []
     for length in range(1, options.max_length + 1):
         for ids in itertools.product(range(2, vocabulary), repeat=length):
-            ends = ids[-1] == EOS
-            if EOS in ids[:-1] or not (ends or length == options.max_length) or (ends and length <= options.min_length):
-                continue
-            found.append(scored(rule, source, ids, options))
+            ends = ids[-1] == EOS or length == options.max_length
+            if EOS not in ids[:-1] and ends and ids[: len(options.prefix)] == options.prefix:
+                found.append(scored(rule, source, ids, options))
     return sorted(found, key=lambda hypothesis: -hypothesis.score)
 
 
@@ -40,10 +41,8 @@ def greedy(rule: Rule, source: tuple[int, ...], options: SearchOptions) -> Hypot
     """Take the likeliest token at every step, as greedy search is defined."""
     ids: tuple[int, ...] = ()
     while len(ids) < options.max_length and ids[-1:] != (EOS,):
-        logprobs = np.array(rule(source, ids), np.float64)
-        if len(ids) < options.min_length:
-            logprobs[EOS] = -np.inf
-        ids += (int(logprobs.argmax()),)
+        own = int(rule(source, ids).argmax())
+        ids += (options.prefix[len(ids)] if len(ids) < len(options.prefix) else own,)
     return scored(rule, source, ids, options)
 
 
@@ -57,20 +56,20 @@ def assert_same(found: Hypothesis, expected: Hypothesis) -> None:
 @given(
     seed=st.integers(3, 10_000),
     penalty=st.sampled_from([0.0, 0.6, 1.0, 2.0]),
-    min_length=st.integers(0, 2),
+    prefix=st.sampled_from([(), (3,), (4, 3)]),
 )
-def test_a_wide_beam_finds_what_exhaustive_search_finds(seed: int, penalty: float, min_length: int) -> None:
+def test_a_wide_beam_finds_what_exhaustive_search_finds(seed: int, penalty: float, prefix: tuple[int, ...]) -> None:
     # Two words and </s>, at most three tokens: eight slots hold every prefix there is.
     rule, source = hashed_rule(5), (seed, EOS)
-    options = SearchOptions(beam_size=8, length_penalty=penalty, max_length=3, min_length=min_length, n_best=3)
+    options = SearchOptions(beam_size=8, length_penalty=penalty, max_length=3, prefix=prefix, n_best=3)
     [found] = search(rule, [source], options)
     for hypothesis, expected in zip(found, exhaustive(rule, source, 5, options)[:3], strict=True):
         assert_same(hypothesis, expected)
 
 
-@pytest.mark.parametrize("min_length", [0, 3])
-def test_a_beam_of_one_is_greedy_search(min_length: int) -> None:
-    options = SearchOptions(1, length_penalty=0.7, max_length=9, min_length=min_length, repetition_guard=False)
+@pytest.mark.parametrize("prefix", [(), (6, 3, 5)])
+def test_a_beam_of_one_is_greedy_search(prefix: tuple[int, ...]) -> None:
+    options = SearchOptions(1, length_penalty=0.7, max_length=9, prefix=prefix, repetition_guard=False)
     rule, sources = hashed_rule(7), [(3 + at, EOS) for at in range(30)]
     found = [hypothesis for [hypothesis] in search(rule, sources, options)]
     for hypothesis, source in zip(found, sources, strict=True):
@@ -89,10 +88,13 @@ def test_a_sentence_gets_the_same_numbers_alone_and_in_company(
     seed: int, beam_size: int, count: int, ending: EarlyStopping | None
 ) -> None:
     rule = hashed_rule(9, temperature=0.7)
-    sources = [(seed, at, *range(3, 3 + at % 4), EOS) for at in range(count)]
     options = SearchOptions(beam_size=beam_size, max_length=12, n_best=beam_size, early_stopping=ending)
-    together = search(rule, sources, options)
-    assert together == [search(rule, [source], options)[0] for source in sources]
+    jobs = [
+        SentenceJob((seed, at, *range(3, 3 + at % 4), EOS), replace(options, prefix=(5, 4, 3)[: at % 5 - 1]))
+        for at in range(count)
+    ]
+    together = decode(ScriptedModel(rule), jobs)
+    assert together == [decode(ScriptedModel(rule), [job])[0] for job in jobs]
 
 
 def best_score(seed: int, beam_size: int, ending: EarlyStopping | None) -> float:
@@ -146,8 +148,6 @@ def test_a_model_that_loops_is_led_out_of_the_loop_only_with_the_guard(beam_size
     assert len(guarded.ids) < 40
     assert guarded.finish_reason == "eos"
     assert [guarded] == decode(model, jobs[1:2])
-    [late] = decode(model, [SentenceJob((5, EOS), SearchOptions(beam_size, max_length=60, min_length=50))])
-    assert EOS not in late.ids[:50]
 
 
 def test_a_source_that_repeats_itself_may_be_repeated() -> None:

@@ -39,12 +39,11 @@ def check_following(trace: SearchTrace, rule: Rule, source: tuple[int, ...]) -> 
 @given(
     seed=st.integers(0, 10_000),
     beam_size=st.integers(1, 8),
-    min_length=st.integers(0, 3),
     words=st.integers(7, 12),
 )
-def test_the_trace_is_the_search_itself(seed: int, beam_size: int, min_length: int, words: int) -> None:
+def test_the_trace_is_the_search_itself(seed: int, beam_size: int, words: int) -> None:
     rule, source = hashed_rule(words, temperature=0.7), (seed, EOS)
-    options = SearchOptions(beam_size=beam_size, max_length=9, min_length=min_length, n_best=beam_size)
+    options = SearchOptions(beam_size=beam_size, max_length=9, n_best=beam_size)
     [found] = run_batch(ScriptedModel(rule), [SentenceJob(source, options, trace=True)])
     trace, hypotheses = found.trace, found.hypotheses
     assert trace is not None
