@@ -38,7 +38,7 @@ from training.export.manifest import (
     graph_section,
     manifest_document,
 )
-from training.export.parameters import OUTPUT_BIAS, Parameters, suppressed_bias
+from training.export.parameters import OUTPUT_BIAS, SCORED_BIAS, Parameters, suppressed_bias
 from training.export.parity import Exported, check_parity
 from training.export.quantise import IdPair, float_store, make_plan, quantised_store, sample_sites
 from training.export.shortlist import Shortlist, Tokens
@@ -187,6 +187,8 @@ def write_graphs(
         plan = make_plan(parameters, products, samples, options.text_seen)
         store = quantised_store(parameters, products, samples, plan, WEIGHTS)
         stores.append(store)
+        if options.float_bias is not None:
+            store.add(SCORED_BIAS, suppressed_bias(options.float_bias))
         if "int8" in precisions:
             if always is not None and len(always) > MOST_CONSTANTS:
                 store.add(ALWAYS, always.astype(np.int64))
@@ -216,6 +218,8 @@ def _write(
     graphs = make_graphs(config, arithmetic)
     for kind in GRAPH_KINDS:
         graph = GraphBuilder(kind, store)
+        if kind == "forced" and SCORED_BIAS in store:
+            graph.in_place_of[OUTPUT_BIAS] = SCORED_BIAS
         getattr(graphs, kind)(graph)
         (folder / graph_file(kind, precision)).write_bytes(graph.model().SerializeToString(deterministic=True))
     return graph_section(graphs, precision)

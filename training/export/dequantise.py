@@ -15,7 +15,7 @@ from torch import Tensor
 from service.bundle.manifest import MANIFEST_NAME
 from training.export.graphs.architecture import NetworkConfig
 from training.export.layouts import layout_of
-from training.export.parameters import OUTPUT_BIAS, Matrix, Parameters
+from training.export.parameters import OUTPUT_BIAS, SCORED_BIAS, Matrix, Parameters
 from training.recipe import Recipe, parse_recipe, transformer_config
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -64,6 +64,7 @@ def dequantise_bundle(folder: Path) -> dict[str, Tensor]:
     layout = layout_of(read_network(folder))
     graphs = json.loads((folder / MANIFEST_NAME).read_text(encoding="utf-8"))["graphs"]
     arrays = _stored_arrays(folder / graphs["int8" if "int8" in graphs else next(iter(graphs))]["forced"])
+    arrays.setdefault(OUTPUT_BIAS, arrays.get(SCORED_BIAS, _ONE))
     parameters = Parameters()
     for name in layout.matrices:
         weight = arrays[f"{name}.weight"] * arrays.get(f"{name}.scale", _ONE)

@@ -47,6 +47,8 @@ class Parameters:
 
 POSITIONS = "positions"
 OUTPUT_BIAS = "output.bias"
+SCORED_BIAS = "output.scored_bias"
+"""The output bias of forced decoding, where given translations may hold more than the model writes."""
 SUPPRESSED = -1e9
 """Added to the logits of tokens that are never produced."""
 

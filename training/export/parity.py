@@ -42,7 +42,7 @@ class Exported:
     always: Tokens | None = None
     """The tokens that int8 steps score for every sentence; the lists of this comparison have all other tokens."""
     float_bias: npt.NDArray[np.float32] | None = None
-    """The output bias of fp32 graphs; None: the network's own."""
+    """The output bias of fp32 graphs and of forced decoding; None: the network's own."""
 
 
 def check_parity(
@@ -58,11 +58,14 @@ def check_parity(
     vocabulary = torch_reference(network, batches[-1]).vocabulary
     for precision, folder in exported.folders.items():
         if precision == "fp16":
-            results += _half(network, folder, exported.read, batches, limits)
+            with _output_bias(network, exported.float_bias):
+                results += _half(network, folder, exported.read, batches, limits)
         else:
             gate = _Gate(network, model, precision, vocabulary, exported)
             with _output_bias(network, exported.float_bias if precision == "fp32" else None):
-                results += gate.compare(batches, limits)
+                stepped = [torch_reference(network, batch) for batch in batches]
+            with _output_bias(network, exported.float_bias):
+                results += gate.compare(batches, stepped, limits)
     if not all(result.passed for result in results):
         raise ParityError("ONNX and PyTorch disagree; nothing was exported.\n" + parity_table(results))
     return results
@@ -175,16 +178,19 @@ class _Gate:
         if exported.always is not None and not self._stepper.has_lists and precision == "int8":
             self._vocabulary = len(exported.always)
 
-    def compare(self, batches: Sequence[Batch], limits: ParityLimits) -> list[Comparison]:
-        """Return all comparisons over all batches, the worst of each."""
+    def compare(
+        self, batches: Sequence[Batch], of_steps: Sequence[Reference], limits: ParityLimits
+    ) -> list[Comparison]:
+        """Return all comparisons over all batches, the worst of each; `of_steps` has the output bias of steps."""
         seen, alone, steps, agreed = Seen(self._read), [], [], []
-        for batch in batches:
+        for batch, own in zip(batches, of_steps, strict=True):
             reference, result = torch_reference(self._network, batch), force(self._forced, batch)
             valid = valid_targets(batch)
             seen.add(reference, result, batch)
             stepped, best = self._step(batch)
-            steps.append(np.abs(stepped - result["logprobs"])[valid])
-            agreed.append((best == reference.best)[valid])
+            apart = own.logprobs - reference.logprobs  # by the tokens that only forced decoding scores
+            steps.append(np.abs(stepped - result["logprobs"] - apart)[valid])
+            agreed.append((best == own.best)[valid])
             alone += list(self._alone(batch, result, stepped))
         exact, spread = self._precision == "fp32", np.concatenate(steps)
         if exact:

@@ -69,7 +69,7 @@ async def test_a_beam_search_never_finds_a_lower_score_than_transformers(
     never = np.setdiff1d(np.arange(theirs.config.vocab_size), model.rows[1][model.target.producible])[:, None].tolist()
     with torch.no_grad():
         found = theirs.generate(
-            **batch, num_beams=4, do_sample=False, max_length=60, bad_words_ids=never, renormalize_logits=True,
+            **batch, num_beams=4, do_sample=False, max_length=60, bad_words_ids=never,
             return_dict_in_generate=True, output_scores=True,
         )  # fmt: skip
     options = TranslationOptions(beam_size=4, max_length=59, details=True)
@@ -77,6 +77,11 @@ async def test_a_beam_search_never_finds_a_lower_score_than_transformers(
     assert model.decoding.early_stopping is False
     assert model.decoding.repetition_guard is False
     assert np.array(ours) == pytest.approx(found.sequences_scores.numpy(), abs=0.01)  # int8
+
+
+async def test_a_given_translation_may_hold_pieces_of_the_other_language(translator: Translator) -> None:
+    found = await translator.score_batch([(text, text) for text in ENGLISH[::9]])
+    assert min(value for detail in found for value in detail.token_logprobs) > -100
 
 
 async def test_translations_are_those_of_transformers(folder: Path, theirs: Any, translator: Translator) -> None:

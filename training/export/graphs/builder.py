@@ -40,6 +40,7 @@ class GraphBuilder:
         self._initialisers: dict[str, TensorProto] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._renamed: dict[str, str] = {}
+        self.in_place_of: dict[str, str] = {}
         self._notes: dict[str, str] = {}
         self._counter = itertools.count()
 
@@ -103,7 +104,8 @@ class GraphBuilder:
         return self.op("Reshape", tensor, self.integers(*shape))
 
     def weight(self, name: str) -> str:
-        """Return an array of the weight store as an initialiser of this model."""
+        """Return an array of the weight store, or the one in its place, as an initialiser of this model."""
+        name = self.root.in_place_of.get(name, name)
         if name not in self.root._initialisers:
             self.root._initialisers[name] = self.store.reference(name)
         return name
