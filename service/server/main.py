@@ -50,6 +50,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
         device=settings.device,
         precision=settings.chosen_precision,
         intra_threads=settings.intra_threads,
+        gpu_memory_mb=settings.gpu_memory_mb,
     )
     budget = Budget(
         rows=0 if settings.max_rows == "auto" else settings.max_rows,

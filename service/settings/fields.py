@@ -85,6 +85,13 @@ class Settings(LimitSettings):
         "Which graphs of a bundle run: `auto` uses the fastest precision that the bundle has for the device",
         "auto, int8, fp16 or fp32",
     )
+    gpu_memory_mb: int | None = Field(
+        None,
+        description="Most memory of a GPU for the weights and results of all models together, in MiB, without what "
+        "CUDA itself takes (some 500); a run that needs more fails",
+        json_schema_extra={"accepted": "a whole number of at least 64", "default": "none"},
+        ge=64,
+    )
     intra_threads: int = setting(
         1,
         "Threads that ONNX Runtime uses inside one run of a model",

@@ -68,6 +68,9 @@ def open_session(
         check_kernels(graph, placement, name)
         load_cuda_libraries()
         providers = [(CUDA, {"arena_extend_strategy": "kSameAsRequested"}), CPU]
+        if settings.gpu_memory_mb is not None:
+            share_memory(CUDA, "Cuda", settings.gpu_memory_mb)
+            options.add_session_config_entry("session.use_env_allocators", "1")
     try:
         session = onnxruntime.InferenceSession(
             graph if isinstance(graph, bytes) else name, options, providers=providers
@@ -88,6 +91,16 @@ def check_kernels(graph: Path | bytes, placement: Placement, name: str) -> None:
             f"{name}: CUDA has no float32 GroupQueryAttention, so its decoder would run on the CPU; export or import "
             "the model in fp16, or set device=cpu."
         )
+
+
+@functools.cache
+def share_memory(provider: str, kind: str, megabytes: int) -> None:
+    """Let all sessions of this process that use the environment's allocators share so much memory of a device."""
+    arena = onnxruntime.OrtArenaCfg({"max_mem": megabytes * 2**20, "arena_extend_strategy": 1})  # as requested
+    memory = onnxruntime.OrtMemoryInfo(
+        kind, onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, onnxruntime.OrtMemType.DEFAULT
+    )
+    onnxruntime.create_and_register_allocator_v2(provider, memory, {}, arena)
 
 
 @functools.cache

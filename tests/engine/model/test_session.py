@@ -1,6 +1,8 @@
 """The device of a bundle: a missing device is an error, and nothing falls back silently."""
 
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import onnxruntime
@@ -101,3 +103,31 @@ def test_a_decoder_that_cuda_would_leave_to_the_cpu_is_refused(tmp_path: Path) -
     for given in (graph, graph.read_bytes()):
         with pytest.raises(DeviceUnavailable, match=r"no float32 GroupQueryAttention.*fp16, or set device=cpu\.$"):
             open_session(given, Placement("cuda", CUDA, "fp32", FP32), ModelSettings("cuda"))
+
+
+SHARED = """
+import numpy, onnxruntime
+from onnx import parser
+from service.engine.model.session import CPU, share_memory
+share_memory(CPU, "Cpu", 12)
+text = '<ir_version: 8, opset_import: ["" : 17]> g (float[n] a) => (float[n] b) {b = Exp(a)}'
+model = parser.parse_model(text).SerializeToString()
+options = onnxruntime.SessionOptions()
+options.add_session_config_entry("session.use_env_allocators", "1")
+options.log_severity_level = 4
+sessions = [onnxruntime.InferenceSession(model, options, providers=[CPU]) for _ in range(2)]
+kept = []
+for session in sessions:
+    try:
+        ones = onnxruntime.OrtValue.ortvalue_from_numpy(numpy.ones(2**21, "f"))
+        kept.append(session.run_with_ort_values(None, {"a": ones}))
+        print("ran")
+    except Exception as error:
+        print("memory" in str(error))
+"""
+
+
+def test_all_sessions_share_one_limit_of_memory() -> None:
+    # In a process of its own, on the CPU: the first result leaves no room for the second.
+    found = subprocess.run([sys.executable, "-c", SHARED], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["ran", "True"]
