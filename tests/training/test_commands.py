@@ -14,11 +14,10 @@ from service.bundle.manifest import GoldRate
 from tests.support.tiny_networks import bahdanau, transformer
 from training.__main__ import app
 from training.cli.export import next_version
-from training.data.prepare import prepare
 from training.data.subwords import train_tokenizer
 from training.export.card_inputs import read_alignment, read_scores
 from training.networks.build import build_network
-from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig, load_recipe, parse_recipe
+from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig, parse_recipe
 from training.runs.folder import RunFolder
 
 PAIRS = [
@@ -179,12 +178,30 @@ def test_align_measures_one_given_reading(
     links = tmp_path / "links"
     run("align", runs / "rnn", *places, "--reading", "0,0,produce,0.9", "--alignments", links)
     assert links.read_text() == "\n\n\n"  # an untrained network is sure of nothing
-    with pytest.raises(ValueError, match="must look like 1,0,consume"):
-        run("align", runs / "rnn", *places, "--reading", "best")
-    with pytest.raises(ValueError, match="no layer 3, head 0"):
-        run("align", runs / "rnn", *places, "--gold", gold, "--reading", "3,0,produce")
-    with pytest.raises(ValueError, match="needs --gold"):
-        run("align", runs / "rnn", *places, "--alignments", links)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--reading", "best"), "must look like 1,0,consume"),
+        (("--gold", "a.gold", "--reading", "3,0,produce"), "no layer 3, head 0"),
+        (("--alignments", "links"), "needs --gold"),
+        (("--target", "short", "--gold", "a.gold"), "3 source lines, but 1 target lines"),
+    ],
+)
+def test_align_says_what_it_lacks(
+    arguments: tuple[str, ...],
+    message: str,
+    runs: Path,
+    aligned: tuple[Path, Path, Path],
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source, target, _ = aligned
+    monkeypatch.chdir(source.parent)
+    Path("short").write_text("un\n")
+    with pytest.raises(ValueError, match=message):
+        run("align", runs / "rnn", "--source", source, "--target", target, *arguments)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"readings": []}', '{"readings": [{"layer": 1}], "x": 0}'])
@@ -216,13 +233,6 @@ def test_the_export_holds_gold_beside_silver(tmp_path: Path) -> None:
         read_alignment(gold, silver)
 
 
-def test_align_refuses_unequal_files(runs: Path, aligned: tuple[Path, Path, Path], run: Run) -> None:
-    source, target, gold = aligned
-    target.write_text("un\n")
-    with pytest.raises(ValueError, match="3 source lines, but 1 target lines"):
-        run("align", runs / "rnn", "--source", source, "--target", target, "--gold", gold)
-
-
 def test_lengths_draws_runs_and_files_together(runs: Path, test_file: Path, tmp_path: Path, run: Run) -> None:
     lines = tmp_path / "oracle.txt"
     lines.write_text("".join(f"{target}\n" for _, target in PAIRS))
@@ -233,33 +243,18 @@ def test_lengths_draws_runs_and_files_together(runs: Path, test_file: Path, tmp_
         run("lengths", "nothing", "--test", test_file)
 
 
-def test_train_refuses_a_corpus_that_the_run_was_not_prepared_with(tmp_path: Path, run: Run) -> None:
-    toy = load_recipe(Path(__file__).parents[2] / "training" / "recipes" / "toy.yaml")
-    folder = RunFolder(tmp_path / "runs" / "toy")
-    prepare(toy, folder, None, tmp_path)
-    before = folder.recipe.read_bytes()
-    changed = toy.model_dump(mode="json")
-    changed["corpora"].append({**changed["corpora"][0], "name": "distilled"})
-    recipe = tmp_path / "toy.yaml"
-    recipe.write_text(yaml.safe_dump(changed))
-
-    with pytest.raises(FileNotFoundError, match="was prepared without distilled"):
-        run("train", str(recipe), "--runs", str(tmp_path / "runs"))
-
-    assert folder.recipe.read_bytes() == before
-
-
-def test_a_recipe_that_holds_nothing_out_is_refused_in_one_line(tmp_path: Path, run: Run) -> None:
-    toy = Path(__file__).parents[2] / "training" / "recipes"
-    recipe = tmp_path / "toy.yaml"
-    recipe.write_text(
-        (toy / "toy.yaml").read_text().replace(", development: 60", "").replace("toy.tsv", f"{toy}/toy.tsv")
-    )
-
+def test_a_recipe_that_does_not_fit_its_run_is_refused_in_one_line(tmp_path: Path, run: Run) -> None:
+    toy, runs = Path(__file__).parents[2] / "training" / "recipes" / "toy.yaml", tmp_path / "runs"
     with pytest.raises(ValueError, match="recipe toy holds no sentences out: give at least one corpus `development"):
-        run("prepare", recipe, "--runs", tmp_path / "runs")
+        run("prepare", toy, "--runs", runs, "--set", "corpora=[{name: toy, path: toy.tsv}]")
+    assert not (runs / "toy").exists()
 
-    assert not (tmp_path / "runs" / "toy").exists()
+    run("prepare", toy, "--runs", runs)
+    before = (runs / "toy" / "recipe.yaml").read_bytes()
+    more = "corpora=[{name: toy, path: toy.tsv, development: 60}, {name: distilled, path: toy.tsv}]"
+    with pytest.raises(FileNotFoundError, match="was prepared without distilled"):
+        run("train", toy, "--runs", runs, "--set", more)
+    assert (runs / "toy" / "recipe.yaml").read_bytes() == before
 
 
 def test_versions_count(tmp_path: Path) -> None:

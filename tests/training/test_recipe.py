@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from training.recipe import BahdanauConfig, Recipe, RecipeError, load_recipe, parse_recipe
+from training.recipe import Recipe, RecipeError, load_recipe, parse_recipe
 from training.sentence.recipe import load_sentence_recipe
 
 RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
@@ -33,16 +33,6 @@ def guided(kind: str, layer: int = 0, head: int = 0, **network: str) -> dict[str
 def test_committed_recipes_are_valid_and_carry_their_file_name(path: Path) -> None:
     load = load_sentence_recipe if path.stem.startswith("sentence-") else load_recipe
     assert load(path).name == path.stem
-
-
-def test_defaults_are_the_papers() -> None:
-    recipe = parse_recipe(content(), "here")
-    network = recipe.network
-    assert network.kind == "transformer"
-    assert (network.encoder_layers, network.width, network.heads, network.feed_forward) == (6, 512, 8, 2048)
-    assert network.norm == "post"
-    rnn = BahdanauConfig(kind="bahdanau")
-    assert (rnn.embedding, rnn.encoder_hidden, rnn.output_size) == (620, 1000, 500)
 
 
 @pytest.mark.parametrize(
@@ -83,29 +73,25 @@ def test_overrides_reach_nested_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "expected"), [("seed", "must look like"), ("name.x=1", "is not a section"), ("nope=1", "nope")]
+    ("written", "override", "expected"),
+    [
+        (b"name: toy", "seed", "must look like"),
+        (b"name: toy", "name.x=1", "is not a section"),
+        (b"name: toy", "nope=1", "nope"),
+        (b"name: [", None, "not valid UTF-8 YAML"),
+        (b"caf\xe9: 1", None, "not valid UTF-8 YAML"),
+        (b"- a list", None, "mapping of keys"),
+        (None, None, "training/recipes"),
+    ],
 )
-def test_bad_overrides_are_named(tmp_path: Path, override: str, expected: str) -> None:
+def test_unreadable_recipes_and_bad_overrides_are_named(
+    tmp_path: Path, written: bytes | None, override: str | None, expected: str
+) -> None:
     path = tmp_path / "toy.yaml"
-    path.write_text(yaml.safe_dump(content()))
+    if written is not None:
+        path.write_bytes(written)
     with pytest.raises(RecipeError, match=expected):
-        load_recipe(path, [override])
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [(b"name: [", "not valid UTF-8 YAML"), (b"caf\xe9: 1", "not valid UTF-8 YAML"), (b"- a list", "mapping of keys")],
-)
-def test_unreadable_recipes_are_named(tmp_path: Path, text: bytes, expected: str) -> None:
-    path = tmp_path / "toy.yaml"
-    path.write_bytes(text)
-    with pytest.raises(RecipeError, match=expected):
-        load_recipe(path)
-
-
-def test_a_missing_recipe_says_where_recipes_live(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="training/recipes"):
-        load_recipe(tmp_path / "none.yaml")
+        load_recipe(path, [override] if override else [])
 
 
 SEVERAL = {

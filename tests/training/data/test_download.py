@@ -4,7 +4,7 @@ import hashlib
 import io
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,7 +24,6 @@ CONTENT = bytes(range(256)) * 2000
 class Server:
     """A test server with a record of its requests."""
 
-    content: bytes = CONTENT
     break_after: list[int] = field(default_factory=list)
     """Bytes after which each of the next answers breaks off."""
     statuses: list[int] = field(default_factory=list)
@@ -44,9 +43,9 @@ def server() -> Iterator[Server]:
                 self.send_error(server.statuses.pop(0))
                 return
             self.send_response(200)
-            self.send_header("Content-Length", str(len(server.content)))
+            self.send_header("Content-Length", str(len(CONTENT)))
             self.end_headers()
-            self.wfile.write(server.content[: server.break_after.pop(0)] if server.break_after else server.content)
+            self.wfile.write(CONTENT[: server.break_after.pop(0)] if server.break_after else CONTENT)
 
         def log_message(self, *arguments: object) -> None:
             pass
@@ -71,32 +70,35 @@ def test_a_file_is_fetched_once(server: Server, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(("statuses", "break_after"), [([503, 429], []), ([], [100_000, 50_000])])
-def test_a_busy_or_broken_server_is_asked_again(
-    server: Server, tmp_path: Path, statuses: list[int], break_after: list[int]
-) -> None:
-    server.statuses, server.break_after = list(statuses), list(break_after)
-    assert fetch(Download(server.address), tmp_path, pause=0).read_bytes() == CONTENT
-    assert server.requests == 3
-
-
 @pytest.mark.parametrize(
-    ("statuses", "break_after", "checksum", "expected"),
+    ("answers", "checksum", "requests", "expected"),
     [
-        ([], [70_000, 70_000], None, "gave up after 2 attempts .*--mirror DIR"),
-        ([404], [], None, "404 Not Found"),
-        ([], [], "sha1:0000", "sha1 is .*, expected 0000"),
-        ([], [], "sha256:0000", "sha256 is .*, expected 0000"),
+        ({"statuses": (503, 429)}, None, 3, None),
+        ({"break_after": (100_000, 50_000)}, None, 3, None),
+        ({"break_after": (70_000, 70_000, 70_000)}, None, 3, "gave up after 3 attempts .*--mirror DIR"),
+        ({"statuses": (404,)}, None, 1, "404 Not Found"),
+        ({}, "sha1:0000", 1, "sha1 is .*, expected 0000"),
+        ({}, "sha256:0000", 1, "sha256 is .*, expected 0000"),
     ],
 )
-def test_a_download_that_fails_says_why_and_leaves_nothing(
-    server: Server, tmp_path: Path, statuses: list[int], break_after: list[int], checksum: str | None, expected: str
+def test_a_bad_server_is_asked_again_and_a_download_that_fails_says_why_and_leaves_nothing(
+    server: Server,
+    tmp_path: Path,
+    answers: dict[str, tuple[int, ...]],
+    checksum: str | None,
+    requests: int,
+    expected: str | None,
 ) -> None:
-    server.statuses, server.break_after = list(statuses), list(break_after)
-    with pytest.raises(CorpusError, match=expected):
-        fetch(Download(server.address, checksum), tmp_path, attempts=2, pause=0)
-    assert list(tmp_path.iterdir()) == []
-    assert server.requests == (2 if break_after else 1)
+    for name, values in answers.items():
+        setattr(server, name, list(values))
+    download = Download(server.address, checksum)
+    if expected is None:
+        assert fetch(download, tmp_path, attempts=3, pause=0).read_bytes() == CONTENT
+    else:
+        with pytest.raises(CorpusError, match=expected):
+            fetch(download, tmp_path, attempts=3, pause=0)
+        assert list(tmp_path.iterdir()) == []
+    assert server.requests == requests
 
 
 def archive(**members: str) -> bytes:
@@ -107,19 +109,12 @@ def archive(**members: str) -> bytes:
     return buffer.getvalue()
 
 
-Listed = Callable[[corpora.Format, bytes], None]
-
-
-@pytest.fixture
-def listed(server: Server, monkeypatch: pytest.MonkeyPatch) -> Listed:
-    """Put a corpus with this server's file on the list."""
-
-    def put(form: corpora.Format, content: bytes) -> None:
-        server.content = content
-        made = Corpus("local", form, "none", "nobody", {EN_FR: (Download(server.address),)}, "")
-        monkeypatch.setattr(corpora, "CORPORA", {"local": made})
-
-    return put
+def listed(form: corpora.Format, content: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a corpus on the list whose file is in the folder of downloads already."""
+    made = Corpus("local", form, "none", "nobody", {EN_FR: (Download("https://example.org/corpus.zip"),)}, "")
+    monkeypatch.setattr(corpora, "CORPORA", {"local": made})
+    (folder / "local").mkdir()
+    (folder / "local" / "corpus.zip").write_bytes(content)
 
 
 @pytest.mark.parametrize(
@@ -130,9 +125,9 @@ def listed(server: Server, monkeypatch: pytest.MonkeyPatch) -> Listed:
     ],
 )
 def test_an_archive_becomes_pairs_in_either_direction(
-    listed: Listed, tmp_path: Path, form: corpora.Format, content: bytes
+    tmp_path: Path, form: corpora.Format, content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listed(form, content)
+    listed(form, content, tmp_path, monkeypatch)
     assert list(read_corpus("local", "en", "fr", None, tmp_path)) == [("Go.", "Va !"), ("Hi.", "Salut !")]
     assert next(read_corpus("local", "fr", "en", None, tmp_path)) == ("Va !", "Go.")
 
@@ -146,7 +141,9 @@ def test_an_archive_becomes_pairs_in_either_direction(
         (archive(**{"a.en": "x\n", "a.fr": "z\nz\n"}), "unequal numbers of lines"),
     ],
 )
-def test_unexpected_archives_are_named(listed: Listed, tmp_path: Path, content: bytes, expected: str) -> None:
-    listed("moses", content)
+def test_unexpected_archives_are_named(
+    tmp_path: Path, content: bytes, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed("moses", content, tmp_path, monkeypatch)
     with pytest.raises(CorpusError, match=expected):
         list(read_corpus("local", "en", "fr", None, tmp_path))

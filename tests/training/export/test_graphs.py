@@ -33,7 +33,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return write_float(VARIANTS[request.param], tmp_path_factory.mktemp("graphs"))
 
 
-def test_forced_decoding_agrees_with_the_network(exported: Exported) -> None:
+def test_forced_decoding_agrees_with_the_network_and_with_steps(exported: Exported) -> None:
     batch = batch_of(id_pairs())
     reference, result = torch_reference(network(exported.config), batch), exported.force("fp32", batch)
     for row, (source, target) in enumerate(
@@ -46,34 +46,14 @@ def test_forced_decoding_agrees_with_the_network(exported: Exported) -> None:
             ours = result[kind][row, ..., :queries, :keys]
             np.testing.assert_allclose(ours, weights[row, ..., :queries, :keys], atol=1e-4, err_msg=kind)
             np.testing.assert_allclose(ours.sum(-1), 1, atol=1e-5)
-
-
-def test_padding_has_no_log_probability_and_no_rank(exported: Exported) -> None:
-    batch = batch_of(id_pairs())
-    result = exported.force("fp32", batch)
     padding = batch.target_out.numpy() == PAD
     assert not result["logprobs"][padding].any()
     assert not result["ranks"][padding].any()
-    assert (result["ranks"][~padding] >= 1).all()
+    steps = exported.step_through("fp32", batch)
+    np.testing.assert_allclose(steps[~padding], result["logprobs"][~padding], atol=1e-4)
 
 
-def test_step_by_step_agrees_with_forced_decoding(exported: Exported) -> None:
-    batch = batch_of(id_pairs())
-    valid = batch.target_out.numpy() != PAD
-    forced = exported.force("fp32", batch)["logprobs"]
-    np.testing.assert_allclose(exported.step_through("fp32", batch)[valid], forced[valid], atol=1e-4)
-
-
-def test_ranks_count_the_better_tokens(exported: Exported) -> None:
-    batch = batch_of(id_pairs())
-    stepper = exported.stepper("fp32")
-    stepper.start(batch.source.numpy(), batch.source_lengths.numpy())
-    ids, _ = stepper.step(np.full(len(batch.source), BOS), VOCABULARY)
-    places = (ids == batch.target_out.numpy()[:, :1]).argmax(1) + 1
-    np.testing.assert_array_equal(exported.force("fp32", batch)["ranks"][:, 0], places)
-
-
-def test_no_candidate_is_padding_or_begin(exported: Exported) -> None:
+def test_candidates_are_ordered_without_padding_and_begin_and_ranks_count_the_better_ones(exported: Exported) -> None:
     batch = batch_of(id_pairs())
     stepper = exported.stepper("fp32")
     stepper.start(batch.source.numpy(), batch.source_lengths.numpy())
@@ -82,6 +62,8 @@ def test_no_candidate_is_padding_or_begin(exported: Exported) -> None:
     assert (logprobs[:, -2:] < -1e6).all()
     assert (np.diff(logprobs) <= 0).all()
     np.testing.assert_allclose(np.exp(logprobs).sum(-1), 1, atol=1e-5)
+    places = (ids == batch.target_out.numpy()[:, :1]).argmax(1) + 1
+    np.testing.assert_array_equal(exported.force("fp32", batch)["ranks"][:, 0], places)
 
 
 @pytest.mark.parametrize("variant", STEP_VARIANTS)

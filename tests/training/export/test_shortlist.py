@@ -31,14 +31,10 @@ def learn(sizes: Sizes) -> Shortlist:
     return learn_shortlist([corpus(600)], [1.0], VOCABULARY, sizes)
 
 
-def test_a_word_calls_for_its_translation_and_for_itself() -> None:
+def test_a_word_calls_for_its_translation_and_itself_and_what_most_sentences_use_is_always_allowed() -> None:
     found = learn(Sizes(always=2, each=4, least=0.05))
     for word in range(WORDS):
         assert {FIRST + word, OTHER + word} <= set(found.likely[FIRST + word].tolist())
-
-
-def test_what_most_sentences_use_is_on_no_list_but_always_allowed() -> None:
-    found = learn(Sizes(always=2, each=4, least=0.05))
     assert found.always.tolist() == [EOS, ENDING]
     assert not np.isin(found.likely[:, 1:], found.always).any()
 
@@ -49,14 +45,9 @@ def test_neither_padding_nor_the_start_may_be_produced() -> None:
     assert BOS not in np.delete(found.likely, BOS, axis=0)
 
 
-def test_the_likeliest_come_first_and_no_list_is_longer_than_asked() -> None:
-    found = learn(Sizes(always=1, each=3, least=0.0))
+def test_the_likeliest_come_first_no_list_is_longer_than_asked_and_the_same_pairs_teach_the_same() -> None:
+    found, again = (learn(Sizes(always=1, each=3, least=0.0)) for _ in range(2))
     assert found.likely.shape == (VOCABULARY, 3)
-    for word in range(WORDS):
-        assert OTHER + word in found.likely[FIRST + word]
-
-
-def test_the_same_pairs_teach_the_same() -> None:
-    one, other = learn(Sizes()), learn(Sizes())
-    assert np.array_equal(one.always, other.always)
-    assert np.array_equal(one.likely, other.likely)
+    assert all(OTHER + word in found.likely[FIRST + word] for word in range(WORDS))
+    assert np.array_equal(found.always, again.always)
+    assert np.array_equal(found.likely, again.likely)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,22 +13,18 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Hub(ThreadingHTTPServer):
-    """Serves one folder as the model ``NAME``; counts the bytes of files that it sent."""
+    """Serves one folder as a model, and remembers the requests."""
 
     def __init__(self, name: str, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.name, self.folder = name, folder
-        self.requests: list[tuple[str, str, str]] = []
-        """Method, path and the Range header."""
+        self.requests: list[tuple[str, str]] = []
+        """Path and the Range header."""
         self.damaged = ""
         """The file whose checksum does not fit."""
         self.breaks_off_after: int | None = None
         """Bytes of a file after which the next connection is cut."""
-
-    @property
-    def url(self) -> str:
-        """Return the server's address."""
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -38,74 +35,52 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
     def do_HEAD(self) -> None:
-        self._answer(body=False)
+        self.do_GET()
 
     def do_GET(self) -> None:
-        self._answer(body=True)
-
-    def _answer(self, body: bool) -> None:
-        path = self.path.partition("?")[0]
-        self.server.requests.append((self.command, path, self.headers.get("Range", "")))
-        name = self.server.name
-        if path in (f"/api/models/{name}", *(f"/api/models/{name}/revision/{r}" for r in ("main", COMMIT))):
-            files = [self._metadata(file) for file in sorted(self.server.folder.iterdir())]
-            return self._json(200, {"id": name, "modelId": name, "sha": COMMIT, "siblings": files}, body)
+        path, asked = self.path.partition("?")[0], self.headers.get("Range", "")
+        self.server.requests.append((path, asked))
+        name, files = self.server.name, sorted(self.server.folder.iterdir())
         if path.startswith(f"/api/models/{name}/tree/"):
-            tree = [
-                {"type": "file", "path": file.name, "size": file.stat().st_size, "oid": COMMIT}
-                for file in sorted(self.server.folder.iterdir())
-            ]
-            return self._json(200, tree, body)
-        for revision in ("main", COMMIT):
-            begin = f"/{name}/resolve/{revision}/"
-            if path.startswith(begin) and (self.server.folder / path.removeprefix(begin)).is_file():
-                return self._file(self.server.folder / path.removeprefix(begin), body)
+            tree = [{"type": "file", "path": f.name, "size": f.stat().st_size, "oid": COMMIT} for f in files]
+            return self._send(200, json.dumps(tree).encode())
+        if re.fullmatch(rf"/api/models/{name}(/revision/(main|{COMMIT}))?", path):
+            model = {"id": name, "modelId": name, "sha": COMMIT, "siblings": [self._metadata(file) for file in files]}
+            return self._send(200, json.dumps(model).encode())
+        for file in files:
+            if path in (f"/{name}/resolve/main/{file.name}", f"/{name}/resolve/{COMMIT}/{file.name}"):
+                return self._file(file.read_bytes(), int(asked.removeprefix("bytes=").split("-")[0] or 0))
         code = "RevisionNotFound" if f"/{name}/" in path + "/" else "RepoNotFound"
-        return self._json(404, {"error": "not found"}, body, {"X-Error-Code": code})
+        return self._send(404, b"{}", **{"X-Error-Code": code})
 
     def _metadata(self, file: Path) -> dict[str, object]:
-        data = file.read_bytes()
-        if self.server.damaged == file.name:
-            data += b"."
-        sha256, size = hashlib.sha256(data).hexdigest(), file.stat().st_size
+        data = file.read_bytes() + b"." * (self.server.damaged == file.name)
+        size = file.stat().st_size
         if file.suffix in (".safetensors", ".bin", ".spm"):
-            return {"rfilename": file.name, "size": size, "lfs": {"sha256": sha256, "size": size, "pointerSize": 130}}
+            lfs = {"sha256": hashlib.sha256(data).hexdigest(), "size": size, "pointerSize": 130}
+            return {"rfilename": file.name, "size": size, "lfs": lfs}
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
         return {"rfilename": file.name, "size": size, "blobId": blob}
 
-    def _json(self, status: int, content: object, body: bool, headers: dict[str, str] | None = None) -> None:
-        data = json.dumps(content).encode()
-        self.send_response(status)
-        for key, value in {"Content-Type": "application/json", **(headers or {})}.items():
-            self.send_header(key, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        if body:
-            self.wfile.write(data)
-
-    def _file(self, file: Path, body: bool) -> None:
-        data = file.read_bytes()
-        first = 0
-        if asked := self.headers.get("Range"):
-            first = int(asked.removeprefix("bytes=").split("-")[0])
-        self.send_response(206 if first else 200)
-        self.send_header("ETag", f'"{hashlib.sha256(data).hexdigest()}"')
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.send_header("Accept-Ranges", "bytes")
+    def _file(self, data: bytes, first: int) -> None:
+        headers = {"ETag": f'"{hashlib.sha256(data).hexdigest()}"', "X-Repo-Commit": COMMIT, "Accept-Ranges": "bytes"}
         if first:
-            self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
-        self.send_header("Content-Length", str(len(data) - first))
+            headers["Content-Range"] = f"bytes {first}-{len(data) - 1}/{len(data)}"
+        self._send(206 if first else 200, data[first:], **headers)
+
+    def _send(self, status: int, data: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for key, value in ({"Content-Type": "application/json", "Content-Length": str(len(data))} | headers).items():
+            self.send_header(key, value)
         self.end_headers()
-        if not body:
+        if self.command == "HEAD":
             return
         limit = self.server.breaks_off_after
+        self.wfile.write(data[:limit])
         if limit is not None and len(data) > limit:
             self.server.breaks_off_after = None
-            self.wfile.write(data[first : first + limit])
             self.close_connection = True
             self.connection.close()
-            return
-        self.wfile.write(data[first:])
 
 
 @contextmanager

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.training.imports.hub_server import Hub, hub_with
-from training.imports.files import ImportRefused
-from training.imports.hub import fetch_model
 
 NAME = "Helsinki-NLP/opus-mt-en-fr"
 SIZE = 12_000_000  # the library writes ten million bytes at once
@@ -39,18 +37,13 @@ def fetched(hub: Hub, cache: Path, *arguments: str, **environment: str) -> subpr
 def test_one_checkpoint_and_the_small_files_arrive_and_stay(hub: Hub, tmp_path: Path) -> None:
     hub.breaks_off_after = SIZE - 1_000_000  # the download goes on where it was cut
     found = fetched(hub, tmp_path / "cache")
-    folder = Path(found.stdout.strip())
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "README.md",
-        "config.json",
-        "model.safetensors",
-        "source.spm",
-    ], found.stderr
+    folder, names = Path(found.stdout.strip()), ["README.md", "config.json", "model.safetensors", "source.spm"]
+    assert sorted(path.name for path in folder.iterdir()) == names, found.stderr
     assert (folder / "model.safetensors").read_bytes() == bytes(SIZE)
-    assert any(begin for _, path, begin in hub.requests if path.endswith("model.safetensors"))
+    assert any(begin for path, begin in hub.requests if path.endswith("model.safetensors"))
     hub.requests.clear()
     assert Path(fetched(hub, tmp_path / "cache").stdout.strip()) == folder
-    assert not [path for _, path, _ in hub.requests if "/resolve/" in path]
+    assert not [path for path, _ in hub.requests if "/resolve/" in path]
     hub.requests.clear()
     assert Path(fetched(hub, tmp_path / "cache", HF_HUB_OFFLINE="1").stdout.strip()) == folder
     assert not hub.requests
@@ -58,32 +51,23 @@ def test_one_checkpoint_and_the_small_files_arrive_and_stay(hub: Hub, tmp_path: 
 
 def test_a_damaged_file_is_deleted_and_named(hub: Hub, tmp_path: Path) -> None:
     hub.damaged = "model.safetensors"
-    found = fetched(hub, tmp_path / "cache")
-    assert "model.safetensors arrived damaged" in found.stderr
+    assert "model.safetensors arrived damaged" in fetched(hub, tmp_path / "cache").stderr
     hub.damaged = ""
     assert fetched(hub, tmp_path / "cache").returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [(("nobody/nothing",), "there is no such model"), ((NAME, "v9"), "it has no revision 'v9'")],
+    ("arguments", "settings", "message"),
+    [
+        (("nobody/nothing",), {}, "there is no such model"),
+        ((NAME, "v9"), {}, "it has no revision 'v9'"),
+        (("opus-mt-en-fr",), {}, "there is no such folder"),
+        ((NAME,), {"HF_ENDPOINT": "http://127.0.0.1:9"}, "could not be fetched from http://127.0.0.1:9"),
+    ],
 )
 def test_what_is_not_there_is_said_in_one_sentence(
-    hub: Hub, tmp_path: Path, arguments: tuple[str, ...], message: str
+    hub: Hub, tmp_path: Path, arguments: tuple[str, ...], settings: dict[str, str], message: str
 ) -> None:
-    found = fetched(hub, tmp_path / "cache", *arguments)
+    found = fetched(hub, tmp_path / "cache", *arguments, **settings)
     assert found.returncode != 0
     assert message in found.stderr.splitlines()[-1]
-
-
-def test_an_unreachable_hub_is_said_with_what_to_do(tmp_path: Path) -> None:
-    settings = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
-    command = [sys.executable, "-c", FETCH, NAME]
-    found = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=False)
-    assert "could not be fetched from http://127.0.0.1:9" in found.stderr.splitlines()[-1]
-
-
-def test_folders_are_taken_as_they_are_and_other_words_refused(tmp_path: Path) -> None:
-    assert fetch_model(str(tmp_path)) == tmp_path
-    with pytest.raises(ImportRefused, match="there is no such folder"):
-        fetch_model("opus-mt-en-fr")

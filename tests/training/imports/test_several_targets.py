@@ -13,15 +13,14 @@ from typer.testing import CliRunner
 
 from service.api.app import create_app
 from service.api.state import Service
-from service.bundle.load import load_bundle
 from service.bundle.vocabulary import EOS
 from service.cli.main import cli
 from service.engine.registry import Registry
 from service.metrics import Metrics
 from service.settings import Settings
 from tests.support.server import ROOT, ServerProcess, running
+from tests.training.imports.commands import call, figures, lines, refusal, run, verdict
 from tests.training.imports.several_targets import SENTENCES, train_several_targets
-from training.__main__ import app
 from training.imports.calibration import LONGEST, encode_sources, made_up_sources
 from training.imports.marian import MarianOptions, read_marian
 
@@ -29,20 +28,19 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")
 
 NAME = "opus-mt-en-mul"
 INTO_ENGLISH = ROOT / "models" / "transformer-de-fr-en"
-PAIRS = [("fr", 1), ("de", 2)]
 CAT, DOG = "The cat sleeps.", "The dog eats."
 SAID = {"fr": ("Le chat dort.", "Le chien mange."), "de": ("Die Katze schläft.", "Der Hund isst.")}
+TOKEN = {"fr": ">>fra<<", "de": ">>deu<<"}
+each_target = pytest.mark.parametrize("target", SAID)
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of models with one bundle, imported by the command."""
+    """Return a folder of models with one bundle, imported by the command; the original is beside the folder."""
     root = tmp_path_factory.mktemp("several")
     train_several_targets(root / NAME)
-    (root / "sample.en").write_text("\n".join(texts[0] for texts in SENTENCES), encoding="utf-8")
-    arguments = [str(root / NAME), "--output", str(root / "models" / NAME), "--text", str(root / "sample.en")]
-    found = CliRunner().invoke(app, ["import", "opus-mt", *arguments])
-    assert found.exit_code == 0, found.output
+    text = lines(root / "sample.en", (texts[0] for texts in SENTENCES))
+    call("import", "opus-mt", root / NAME, "--output", root / "models" / NAME, "--text", text)
     return root / "models"
 
 
@@ -71,12 +69,6 @@ def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         yield server
 
 
-def post(server: ServerProcess, path: str, **fields: Any) -> Any:
-    found = httpx.post(f"{server.url}{path}", json=fields, timeout=60)
-    assert found.status_code == 200, found.text
-    return found.json()
-
-
 async def answer(client: httpx.AsyncClient, path: str, **fields: Any) -> Any:
     found = await client.post(path, json=fields, timeout=60)
     assert found.status_code == 200, found.text
@@ -88,42 +80,31 @@ async def test_languages_and_models_list_both_pairs(client: httpx.AsyncClient) -
     assert listed == {"de": ["de"], "en": ["de", "en", "fr"], "fr": ["fr"]}
     [model] = (await client.get("/models")).json()["models"]
     assert (model["sources"], model["targets"]) == (["en"], ["fr", "de"])
-    assert model["pairs"] == [
-        {"source": "en", "target": "fr", "default": True},
-        {"source": "en", "target": "de", "default": True},
-    ]
+    assert model["pairs"] == [{"source": "en", "target": target, "default": True} for target in SAID]
 
 
-@pytest.mark.parametrize(("target", "place"), PAIRS)
-async def test_each_target_gets_its_language(client: httpx.AsyncClient, target: str, place: int) -> None:
+async def test_each_target_gets_its_language_whatever_else_is_asked_for(client: httpx.AsyncClient) -> None:
+    def asked(target: str, **fields: str) -> Any:
+        return answer(client, "/translate", q=texts, source="en", target=target, details=True, **fields)
+
     texts = [each[0] for each in SENTENCES]
-    found = await answer(client, "/translate", q=texts, source="en", target=target)
-    right = sum(text == each[place] for text, each in zip(found["translatedText"], SENTENCES, strict=True))
-    assert right >= 0.95 * len(texts), found
-    named = await answer(client, "/translate", q=texts, source="en", target=target, model=NAME)
-    assert named == found
+    alone = [await asked(target) for target in SAID]
+    for place, found in enumerate(alone, 1):
+        right = sum(text == each[place] for text, each in zip(found["translatedText"], SENTENCES, strict=True))
+        assert right >= 0.95 * len(texts), found
+    assert alone == await asyncio.gather(*(asked(target) for target in SAID))
+    assert alone == [await asked(target, model=NAME) for target in SAID]
 
 
-async def test_a_translation_does_not_depend_on_requests_for_the_other_target(client: httpx.AsyncClient) -> None:
-    texts = [each[0] for each in SENTENCES]
-    alone = [
-        (await answer(client, "/translate", q=texts, source="en", target=target, details=True)) for target, _ in PAIRS
-    ]
-    together = await asyncio.gather(
-        *(answer(client, "/translate", q=texts, source="en", target=target, details=True) for target, _ in PAIRS)
-    )
-    assert alone == together
-
-
-@pytest.mark.parametrize(("target", "token"), [("fr", ">>fra<<"), ("de", ">>deu<<")])
+@each_target
 async def test_details_show_the_token_of_the_target_and_align_no_word_with_it(
-    client: httpx.AsyncClient, target: str, token: str
+    client: httpx.AsyncClient, target: str
 ) -> None:
     found = await answer(client, "/translate", q=f"{CAT} {DOG}", source="en", target=target, details=True)
     assert found["translatedText"] == " ".join(SAID[target])
     for number, sentence in enumerate(found["details"]["sentences"]):
         first = sentence["source"]["tokens"][0]
-        assert (first["piece"], first["special"], first["text"]) == (token, token, "")
+        assert (first["piece"], first["special"], first["text"]) == (TOKEN[target], TOKEN[target], "")
         assert first["start"] == first["end"] == number * len(f"{CAT} ")
         assert sentence["target"]["text"] == SAID[target][number]
         assert sentence["alignment"]
@@ -137,64 +118,46 @@ def _linked(found: dict[str, Any]) -> list[tuple[str, str]]:
     return [(texts[0][source], texts[1][target]) for source, target in found["alignment"]]
 
 
-@pytest.mark.parametrize(("target", "token"), [("fr", ">>fra<<"), ("de", ">>deu<<")])
-async def test_attention_of_each_pair_has_a_column_for_its_token(
-    client: httpx.AsyncClient, target: str, token: str
-) -> None:
+@each_target
+async def test_attention_of_each_pair_has_a_column_for_its_token(client: httpx.AsyncClient, target: str) -> None:
     fields = {"text": CAT, "source": "en", "target": target}
     kept = await answer(client, "/attention", **fields)
+    tokens = kept["source"]["tokens"]
     assert kept["target"]["text"] == SAID[target][0]
-    assert kept["source"]["tokens"][0]["special"] == token
-    assert all(len(row) == len(kept["source"]["tokens"]) and sum(row) == pytest.approx(1, abs=1e-3)
-               for row in kept["weights"])  # fmt: skip
-    dropped = await answer(client, "/attention", **fields, specials="drop")
-    assert [each["text"] for each in dropped["source"]["tokens"]] == [
-        each["text"] for each in kept["source"]["tokens"] if "special" not in each
-    ]
-    assert _linked(dropped) == _linked(kept)
+    assert tokens[0]["special"] == TOKEN[target]
+    assert {len(row) for row in kept["weights"]} == {len(tokens)}
+    assert [sum(row) for row in kept["weights"]] == pytest.approx([1] * len(kept["weights"]), abs=1e-3)
     assert all(source for source, _ in _linked(kept))  # no link leads to the token of the language
+    dropped = await answer(client, "/attention", **fields, specials="drop")
+    ordinary = [each["text"] for each in tokens if "special" not in each]
+    assert [each["text"] for each in dropped["source"]["tokens"]] == ordinary
+    assert _linked(dropped) == _linked(kept)
     words = await answer(client, "/attention", **fields, tokens="word", specials="renormalise")
     assert [each["text"] for each in words["source"]["tokens"]] == ["The", "cat", "sleeps", "."]
-    forced = await answer(client, "/attention", **fields, target_text=SAID[target][1])
-    assert forced["score"] < kept["score"]
-    other = "de" if target == "fr" else "fr"
-    crossed = await answer(client, "/attention", **fields, target_text=SAID[other][0])
-    assert crossed["score"] < kept["score"]  # the other language is a worse translation into this one
+    for worse in (SAID[target][1], SAID["de" if target == "fr" else "fr"][0]):  # another sentence, another language
+        assert (await answer(client, "/attention", **fields, target_text=worse))["score"] < kept["score"]
 
 
-@pytest.mark.parametrize(("target", "place"), PAIRS)
-async def test_html_and_streams_and_pictures_are_of_the_right_pair(
-    client: httpx.AsyncClient, target: str, place: int
-) -> None:
-    page = await answer(client, "/translate", q=f"<p><b>{CAT}</b></p><hr><p>{DOG}</p>", source="en", target=target,
-                        format="html")  # fmt: skip
-    one, other = SAID[target]
+@each_target
+async def test_html_and_streams_and_pictures_are_of_the_right_pair(client: httpx.AsyncClient, target: str) -> None:
+    pair, (one, other) = {"source": "en", "target": target}, SAID[target]
+    page = await answer(client, "/translate", q=f"<p><b>{CAT}</b></p><hr><p>{DOG}</p>", format="html", **pair)
     assert page["translatedText"] == f"<p><b>{one}</b></p><hr><p>{other}</p>"
-    streamed = await client.post("/translate/stream", json={"q": CAT, "source": "en", "target": target})
-    done = json.loads(streamed.text.strip().split("\n")[-1].removeprefix("data: "))
-    assert done["translatedText"] == one
-    tokens = [json.loads(line.removeprefix("data: ")) for line in streamed.text.split("\n") if '"logprob"' in line]
-    assert "".join(token["text"] for token in tokens) == one
-    picture = await client.get("/attention", params={"text": CAT, "source": "en", "target": target, "format": "csv"})
+    streamed = await client.post("/translate/stream", json={"q": CAT, **pair})
+    events = [json.loads(line.removeprefix("data: ")) for line in streamed.text.split("\n") if line.startswith("data:")]
+    assert events[-1]["translatedText"] == one
+    assert "".join(event["text"] for event in events if "logprob" in event) == one
+    picture = await client.get("/attention", params={"text": CAT, "format": "csv", **pair})
     assert picture.status_code == 200
-    assert any(word in picture.text for word in (one.split()[1], one.split()[1][:2]))
-
-
-async def test_the_language_is_detected(client: httpx.AsyncClient) -> None:
-    found = await answer(client, "/translate", q=CAT, source="auto", target="de")
-    assert found["translatedText"] == SAID["de"][0]
-    assert found["detectedLanguage"]["language"] == "en"
-    texts = [CAT, "Le cheval dort dans la maison."]  # no model translates from French: it stays as it is
-    found = await answer(client, "/translate", q=texts, source="auto", target="de")
-    assert found["translatedText"] == [SAID["de"][0], texts[1]]
+    assert one.split()[1][:2] in picture.text
 
 
 async def test_the_inference_protocol_takes_the_target_as_a_parameter(client: httpx.AsyncClient) -> None:
     path = f"/v2/models/{NAME}/infer"
     inputs = [{"name": "text", "shape": [1], "datatype": "BYTES", "data": [CAT]}]
-    for target, _ in PAIRS:
+    for target, said in SAID.items():
         found = await answer(client, path, inputs=inputs, parameters={"target": target})
-        assert found["outputs"][0]["data"] == [SAID[target][0]]
+        assert found["outputs"][0]["data"] == [said[0]]
     missing = await client.post(path, json={"inputs": inputs})
     assert (missing.status_code, missing.json()["param"]) == (400, "target")
     assert "fr, de" in missing.json()["error"]
@@ -206,50 +169,45 @@ async def test_the_inference_protocol_takes_the_target_as_a_parameter(client: ht
 
 
 @pytest.mark.parametrize(("source", "target"), [("fr", "de"), ("de", "fr")])
-def test_the_real_server_reaches_either_target_through_english(server: ServerProcess, source: str, target: str) -> None:
+async def test_the_real_server_reaches_either_target_through_english(
+    server: ServerProcess, source: str, target: str
+) -> None:
     """The first leg is a shipped model, the second one a pair of the import."""
     text = SAID[source][0]
-    whole = post(server, "/translate", q=text, source=source, target=target, details=True)
-    english = whole["details"]["pivot"]["text"]
-    assert (whole["pivot"], whole["details"]["pivot"]["model"]) == ("en", INTO_ENGLISH.name)
-    direct = post(server, "/translate", q=english, source="en", target=target, model=NAME)
-    assert whole["translatedText"] == direct["translatedText"]
-    weights = post(server, "/attention", text=text, source=source, target=target, leg=2)
-    assert (weights["model"], weights["source"]["text"]) == (NAME, english)
-    assert weights["target"]["text"] == whole["translatedText"]
-    listed = {each["code"]: each for each in httpx.get(f"{server.url}/languages").json()}
-    assert listed[source]["pivots"] == {target: "en"}
+    async with httpx.AsyncClient(base_url=server.url) as client:
+        whole = await answer(client, "/translate", q=text, source=source, target=target, details=True)
+        english = whole["details"]["pivot"]["text"]
+        assert (whole["pivot"], whole["details"]["pivot"]["model"]) == ("en", INTO_ENGLISH.name)
+        direct = await answer(client, "/translate", q=english, source="en", target=target, model=NAME)
+        assert whole["translatedText"] == direct["translatedText"]
+        weights = await answer(client, "/attention", text=text, source=source, target=target, leg=2)
+        assert (weights["model"], weights["source"]["text"]) == (NAME, english)
+        assert weights["target"]["text"] == whole["translatedText"]
+        listed = {each["code"]: each for each in (await client.get("/languages")).json()}
+        assert listed[source]["pivots"] == {target: "en"}
 
 
 def test_the_command_line_translates_into_either_target(models: Path) -> None:
-    for target, _ in PAIRS:
-        arguments = ["translate", CAT, "--to", target, "--models-dir", str(models)]
-        found = CliRunner().invoke(cli, arguments)
-        assert found.output.strip().splitlines()[-1] == SAID[target][0]
-    found = CliRunner().invoke(cli, ["translate", CAT, "--models-dir", str(models)])
+    command = ["translate", CAT, "--models-dir", str(models)]
+    for target, said in SAID.items():
+        found = CliRunner().invoke(cli, [*command, "--to", target])
+        assert found.output.strip().splitlines()[-1] == said[0]
+    found = CliRunner().invoke(cli, command)
     assert found.exit_code == 2
     assert "--to: de, fr" in found.output
 
 
 def test_any_target_can_be_compared_with_the_original(models: Path, tmp_path: Path) -> None:
-    target, place = PAIRS[1]
-    bundle = tmp_path / NAME
-    shutil.copytree(models / NAME, bundle)
-    for name, number in (("text", 0), ("references", place)):
-        lines = [each[number] for each in SENTENCES[:6]]
-        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    files = ["--text", str(tmp_path / "text"), "--references", str(tmp_path / "references")]
-    CliRunner().invoke(app, ["import", "check", str(bundle), str(models.parent / NAME), *files, "--target", target])
-    checked = load_bundle(bundle).manifest.card["imported"]["checked"]
-    assert (checked["target"], checked["sentences"]) == (target, 6)
-    what = {figure["what"]: figure["value"] for figure in checked["figures"]}
-    assert what["texts with the same source tokens"] == 1
-    assert what["equal translations, values=off"] > 0.8
-    assert what["BLEU of the original"] > 80  # in the language that was named
-    refused = CliRunner().invoke(
-        app, ["import", "check", str(bundle), str(models.parent / NAME), *files, "--target", "it"]
-    )
-    assert "does not translate into it; choose one of fr, de" in str(refused.exception)
+    bundle = shutil.copytree(models / NAME, tmp_path / NAME)
+    text, references = (lines(tmp_path / str(at), (each[at] for each in SENTENCES[:6])) for at in (0, 2))
+    arguments = ["import", "check", bundle, models.parent / NAME, "--text", text, "--references", references]
+    run(*arguments, "--target", "de")  # its BLEU may fail on six sentences
+    assert (verdict(bundle)["target"], verdict(bundle)["sentences"]) == ("de", 6)
+    found = figures(bundle)
+    assert found["texts with the same source tokens", None] == 1
+    assert found["equal translations, values=off", "int8"] > 0.8
+    assert found["BLEU of the original", None] > 80  # in the language that was named
+    assert "does not translate into it; choose one of fr, de" in str(refusal(*arguments, "--target", "it"))
 
 
 def test_calibration_uses_the_token_of_every_target(models: Path) -> None:

@@ -25,21 +25,6 @@ def joins_unknown(pieces: Any, text: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
-def test_a_character_that_only_the_other_language_has_keeps_its_own_token(algorithm: str, tmp_path: Path) -> None:
-    folder = tmp_path / "opus-mt-en-fr"
-    write_model(folder, MarianShape(algorithm))
-    model, hub = read_marian(folder, MarianOptions("imported", opus_text=False)), hub_tokenizer(folder)
-    pieces = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-    foreign = [piece for piece in pieces if len(piece) == 1 and piece.isalpha() and piece not in "".join(ENGLISH)]
-    assert foreign
-    for letter in foreign:
-        text = f"the {letter} {ENGLISH[0]}"
-        found = model.source.tokenizer.encode(text, add_special_tokens=False)
-        assert letter in found.tokens
-        assert model.rows[0][found.ids].tolist() == hub(text)["input_ids"][:-1]
-
-
 @pytest.mark.parametrize("byte_fallback", [True, False])
 @pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
 def test_tokens_are_those_of_transformers(algorithm: str, byte_fallback: bool, tmp_path: Path) -> None:
@@ -58,3 +43,13 @@ def test_tokens_are_those_of_transformers(algorithm: str, byte_fallback: bool, t
             if model.rows[side][list(ours.encode(text))].tolist() != wanted:
                 different.append(text)
         assert len(different) <= 0.02 * len(texts), different[:10]  # stray marks, which Unicode composes otherwise
+    if byte_fallback:
+        return
+    # A character that only the other language has keeps its own token.
+    pieces = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+    foreign = [piece for piece in pieces if len(piece) == 1 and piece.isalpha() and piece not in "".join(ENGLISH)]
+    assert foreign
+    for letter in foreign:
+        found = model.source.tokenizer.encode(f"the {letter} house", add_special_tokens=False)
+        assert letter in found.tokens
+        assert model.rows[0][found.ids].tolist() == hub(f"the {letter} house")["input_ids"][:-1]

@@ -1,10 +1,11 @@
 """Numbers worked out by hand or by a second, slower way, for each part of the networks."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from tests.support.tiny_networks import bahdanau, network, transformer
 from training.networks.attention import (
@@ -13,7 +14,6 @@ from training.networks.attention import (
     GaussianScore,
     MultiHeadAttention,
     ProductScore,
-    masked_softmax,
 )
 from training.networks.bahdanau import Bahdanau, DeepOutput
 from training.networks.build import build_network
@@ -23,12 +23,6 @@ from training.networks.recurrent_encoders import ConvolutionalEncoder
 from training.networks.transformer import Transformer, sinusoidal_positions
 from training.recipe import BahdanauConfig
 from training.trainer.loss import reinforce_loss
-
-
-def test_masked_softmax_by_hand() -> None:
-    scores = torch.tensor([[0.0, math.log(3.0), 100.0]])
-    weights = masked_softmax(scores, torch.tensor([[True, True, False]]))
-    torch.testing.assert_close(weights, torch.tensor([[0.25, 0.75, 0.0]]))
 
 
 def test_positions_are_those_of_the_paper() -> None:
@@ -57,39 +51,21 @@ def test_multi_head_attention_is_pytorchs() -> None:
 def test_scores_are_those_of_their_papers() -> None:
     torch.manual_seed(0)
     query, memory = torch.randn(1, 4), torch.randn(1, 3, 4)
-    additive = AdditiveScore(4, 4, 5)
-    by_hand = [
-        additive.energy(torch.tanh(additive.query(query[0]) + additive.key(memory[0, j]))).item() for j in range(3)
-    ]
-    torch.testing.assert_close(additive(query, additive.keys(memory))[0], torch.tensor(by_hand))
-    concat = ConcatScore(4, 4)
+    q, keys = query[0], memory[0]
+    additive, concat = AdditiveScore(4, 4, 5), ConcatScore(4, 4)
+    dot, scaled, general = (ProductScore(4, 4, *flags) for flags in ((False, False), (False, True), (True, False)))
     joined = torch.cat([concat.query.weight, concat.key.weight], dim=1)[0]  # W_a
-    by_hand = [(joined @ torch.cat([query[0], memory[0, j]])).item() for j in range(3)]
-    torch.testing.assert_close(concat(query, concat.keys(memory))[0], torch.tensor(by_hand))
-    dot = ProductScore(4, 4, projected=False, scaled=False)
-    torch.testing.assert_close(dot(query, dot.keys(memory))[0], memory[0] @ query[0])
-    scaled = ProductScore(4, 4, projected=False, scaled=True)
-    torch.testing.assert_close(scaled(query, scaled.keys(memory))[0], memory[0] @ query[0] / 2)
-    general = ProductScore(4, 4, projected=True, scaled=False)
     assert isinstance(general.key, nn.Linear)
-    torch.testing.assert_close(general(query, general.keys(memory))[0], memory[0] @ general.key.weight.T @ query[0])
-
-
-def test_the_gaussian_score_is_that_of_kernel_regression() -> None:
-    query, memory = torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 2.0], [3.0, 2.0], [2.0, 1.0]]])
-    gaussian = GaussianScore()
-    scores = gaussian(query, gaussian.keys(memory))
-    torch.testing.assert_close(scores, torch.tensor([[0.0, -2.0, -1.0]]))
-    kernel = torch.exp(-torch.tensor([0.0, 4.0, 2.0]) / 2)
-    torch.testing.assert_close(scores.softmax(-1)[0], kernel / kernel.sum())
-
-
-def test_the_linear_scores_weights_do_not_depend_on_the_query() -> None:
-    torch.manual_seed(0)
-    concat, memory = ConcatScore(4, 5), torch.randn(1, 3, 5)
-    one, other = (concat(torch.randn(1, 4), concat.keys(memory)) for _ in range(2))
-    assert not torch.allclose(one, other)
-    torch.testing.assert_close(one.softmax(-1), other.softmax(-1))
+    by_hand: list[tuple[Any, Tensor]] = [
+        (additive, additive.energy(torch.tanh(additive.query(q) + additive.key(keys)))[:, 0]),
+        (concat, torch.stack([joined @ torch.cat([q, key]) for key in keys])),
+        (dot, keys @ q),
+        (scaled, keys @ q / 2),
+        (general, keys @ general.key.weight.T @ q),
+        (GaussianScore(), -(keys - q).square().sum(-1) / 2),
+    ]
+    for score, expected in by_hand:
+        torch.testing.assert_close(score(query, score.keys(memory))[0], expected)
 
 
 def test_local_attention_keeps_its_place_in_half_precision() -> None:
@@ -142,18 +118,6 @@ def test_reinforce_rewards_a_choice_with_its_own_and_later_tokens() -> None:
     torch.testing.assert_close(likelihood.grad, -advantages)
 
 
-def test_reinforces_mean_gradient_is_that_of_the_expected_reward() -> None:
-    torch.manual_seed(0)
-    scores, values = torch.tensor([0.5, -0.2, 0.1], requires_grad=True), torch.tensor([-1.0, -0.2, -2.0])
-    exact = torch.autograd.grad(-(scores.softmax(-1) * values).sum(), scores)[0]
-    count = 40_000
-    chosen = torch.multinomial(scores.detach().softmax(-1), count, replacement=True)
-    likelihood = scores.log_softmax(-1)[chosen][:, None]
-    choices = Choices(likelihood, torch.zeros(count, 1), 0.0)
-    loss = reinforce_loss(choices, values[chosen][:, None], torch.ones(count, 1, dtype=torch.bool))
-    torch.testing.assert_close(torch.autograd.grad(loss / count, scores)[0], exact, atol=0.01, rtol=0.05)
-
-
 def test_reinforces_choices_are_those_of_the_attention_in_training() -> None:
     torch.manual_seed(0)
     config = bahdanau(attention="hard", hard_gradient="reinforce")
@@ -180,34 +144,16 @@ def test_hard_attention_looks_at_one_position() -> None:
         torch.testing.assert_close(weights.sum(-1), torch.ones(4))
 
 
-def test_hard_attention_has_a_gradient() -> None:
-    torch.manual_seed(0)
-    attention = RecurrentAttention(bahdanau(attention="hard"), 10).train()
-    memory, lengths = torch.randn(4, 6, 10), torch.tensor([6, 3, 2, 4])
-    context, _ = attention(torch.randn(4, 10), memory, attention.keys(memory), lengths, torch.zeros(4))
-    context.square().sum().backward()
-    gradients = [parameter.grad for parameter in attention.parameters()]
-    assert all(each is not None and each.abs().sum() > 0 and each.isfinite().all() for each in gradients)
-
-
-def test_without_attention_the_context_is_what_both_directions_end_in() -> None:
+def test_without_attention_the_context_holds_both_last_states_and_the_decoder_starts_from_one() -> None:
     net = network(bahdanau(attention="none"))
     assert isinstance(net, Bahdanau)
-    source, lengths = torch.tensor([[5, 6, 2, 0], [7, 8, 9, 2]]), torch.tensor([3, 4])
-    annotations = net.encoder(net.source_embedding(source), lengths).annotations
-    context = net.encode(source, lengths).arrays[0][:, 0]
-    forward = torch.stack([annotations[0, 2, :5], annotations[1, 3, :5]])
-    torch.testing.assert_close(context, torch.cat([forward, annotations[:, 0, 5:]], dim=-1))
-
-
-def test_the_decoder_starts_from_the_backward_state() -> None:
-    net = network(bahdanau())
-    assert isinstance(net, Bahdanau)
-    source, lengths = torch.tensor([[5, 6, 2, 0], [7, 8, 9, 2]]), torch.tensor([3, 4])
-    annotations = net.encoder(net.source_embedding(source), lengths).annotations
-    start, _ = net.start(net.encode(source, lengths))
     assert net.bridge is not None
-    torch.testing.assert_close(start, torch.tanh(net.bridge(annotations[:, 0, 5:])))
+    source, lengths = torch.tensor([[5, 6, 2, 0], [7, 8, 9, 2]]), torch.tensor([3, 4])
+    annotations = net.encoder(net.source_embedding(source), lengths).annotations
+    forward, backward = torch.stack([annotations[0, 2, :5], annotations[1, 3, :5]]), annotations[:, 0, 5:]
+    memory = net.encode(source, lengths)
+    torch.testing.assert_close(memory.arrays[0][:, 0], torch.cat([forward, backward], dim=-1))
+    torch.testing.assert_close(net.start(memory)[0], torch.tanh(net.bridge(backward)))
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])

@@ -32,22 +32,6 @@ def teacher_forced(net: Network, batch: Batch) -> Tensor:
 
 
 @variants
-def test_shapes_follow_the_interface(config: Config) -> None:
-    net, batch = network(config), ragged()
-    memory = net.encode(batch.source, batch.source_lengths)
-    decoded = net.decode(batch.target_in, memory)
-    layers, heads = (config.decoder_layers, config.heads) if isinstance(config, TransformerConfig) else (1, 1)
-    assert all(array.shape[0] == 3 for array in memory.arrays)
-    assert net.logits(decoded.hidden).shape == (3, 4, VOCABULARY)
-    assert decoded.cross_attention.shape == (3, layers, heads, 4, 5)
-    if isinstance(config, TransformerConfig):
-        assert memory.attention is not None
-        assert decoded.decoder_attention is not None
-        assert memory.attention.shape == (3, config.encoder_layers, heads, 5, 5)
-        assert decoded.decoder_attention.shape == (3, layers, heads, 4, 4)
-
-
-@variants
 def test_attention_sums_to_one_and_never_looks_at_padding(config: Config) -> None:
     net, batch = network(config), ragged()
     memory = net.encode(batch.source, batch.source_lengths)
@@ -131,17 +115,6 @@ def test_every_parameter_is_used(config: Config) -> None:
         loss = loss + decoded.choices.log_probability.sum()
     loss.backward()
     assert [name for name, parameter in net.named_parameters() if parameter.grad is None] == []
-
-
-@variants
-def test_padding_the_source_further_changes_nothing(config: Config) -> None:
-    net, batch = network(config), ragged()
-    expected = teacher_forced(net, batch)
-    wider = torch.nn.functional.pad(batch.source, (0, 3))
-    memory = net.encode(wider, batch.source_lengths)
-    decoded = net.decode(batch.target_in, memory)
-    torch.testing.assert_close(net.logits(decoded.hidden), expected)
-    assert decoded.cross_attention.shape[-1] == wider.shape[1]
 
 
 def test_half_precision_training_stays_finite() -> None:

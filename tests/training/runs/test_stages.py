@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from training.runs.stages import closed, extend, load_stages, new_stage, origin, save_stages
 
 
@@ -15,21 +17,25 @@ def spans(stages: list[dict[str, Any]]) -> list[tuple[int, int | None]]:
     return [(each["from_update"], each["to_update"]) for each in stages]
 
 
-def test_a_killed_leg_ends_where_the_next_one_begins() -> None:
-    assert spans(extend([stage(0, 500), stage(500)], stage(800))) == [(0, 500), (500, 800), (800, None)]
+@pytest.mark.parametrize(
+    ("before", "now", "kept"),
+    [
+        ([stage(0, 500), stage(500)], stage(800), [(0, 500), (500, 800), (800, None)]),  # killed
+        ([stage(0, 500), stage(500, 900)], stage(500), [(0, 500), (500, None)]),  # done over again
+        ([stage(0, 500), stage(500, 900)], stage(700), [(0, 500), (500, 700), (700, None)]),
+    ],
+)
+def test_a_stage_ends_where_the_next_one_begins(
+    before: list[dict[str, Any]], now: dict[str, Any], kept: list[tuple[int, int | None]]
+) -> None:
+    assert spans(extend(before, now)) == kept
 
 
-def test_what_is_done_over_again_counts_once() -> None:
-    assert spans(extend([stage(0, 500), stage(500, 900)], stage(500))) == [(0, 500), (500, None)]
-    assert spans(extend([stage(0, 500), stage(500, 900)], stage(700))) == [(0, 500), (500, 700), (700, None)]
-
-
-def test_a_start_that_made_no_update_is_no_leg() -> None:
+def test_a_start_that_made_no_update_is_no_stage() -> None:
     assert spans(closed([stage(0, 500), stage(500)], 500)) == [(0, 500)]
-    assert spans(closed([stage(0)], 40)) == [(0, 40)]
 
 
-def test_a_leg_says_what_of_the_recipe_changed() -> None:
+def test_a_stage_says_what_of_the_recipe_changed() -> None:
     before = {"seed": 1, "optimisation": {"peak_rate": 0.1, "beta2": 0.98}}
     now = {"seed": 1, "optimisation": {"peak_rate": 0.2, "beta2": 0.98}, "max_tokens": 64}
     made = new_stage(500, "bf16", before, now)

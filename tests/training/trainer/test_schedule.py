@@ -1,33 +1,51 @@
-"""The learning rate rises, falls with the square root, and ends at zero."""
+"""The learning rate rises, falls with the square root, and ends at zero; when patience ends, and what that means."""
 
 import pytest
 
 from training.recipe import OptimisationConfig
-from training.trainer.schedule import rate_factor, sampled_pieces
+from training.trainer.schedule import last_update, rate_factor, sampled_pieces
+from training.trainer.stopping import Validations
 
-CONFIG = OptimisationConfig(warmup_updates=100, max_updates=1000, cooldown_updates=200)
-
-
-def test_warm_up_is_linear_and_ends_at_the_peak() -> None:
-    assert rate_factor(49, CONFIG) == pytest.approx(0.5)
-    assert rate_factor(99, CONFIG) == pytest.approx(1.0)
+CONFIG = OptimisationConfig(warmup_updates=100, max_updates=1000, cooldown_updates=200, sampled_pieces=50)
 
 
-def test_falls_with_the_inverse_square_root() -> None:
-    assert rate_factor(399, CONFIG) == pytest.approx(0.5)
+@pytest.mark.parametrize(("update", "factor"), [(49, 0.5), (99, 1.0), (399, 0.5), (900, 5 / 901**0.5), (1000, 0)])
+def test_the_rate_warms_up_falls_with_the_root_and_cools_down_to_zero(update: int, factor: float) -> None:
+    assert rate_factor(update, CONFIG) == pytest.approx(factor)
 
 
-def test_cooldown_is_a_straight_line_to_zero() -> None:
-    without = CONFIG.model_copy(update={"cooldown_updates": 0})
-
-    assert rate_factor(799, CONFIG) == rate_factor(799, without)
-    assert rate_factor(900, CONFIG) == pytest.approx(0.5 * rate_factor(900, without))
-    assert rate_factor(1000, CONFIG) == 0.0
-
-
-def test_the_softmax_is_whole_in_the_cooldown_and_where_asked() -> None:
-    sampling = CONFIG.model_copy(update={"sampled_pieces": 50})
-    shorter = sampling.model_copy(update={"whole_softmax_updates": 20})
-
-    assert [sampled_pieces(update, sampling) for update in (799, 800, 999)] == [50, 0, 0]
+def test_the_softmax_is_whole_in_the_cooldown_or_the_last_updates_that_the_recipe_names() -> None:
+    shorter = CONFIG.model_copy(update={"whole_softmax_updates": 20})
+    assert [sampled_pieces(update, CONFIG) for update in (799, 800, 999)] == [50, 0, 0]
     assert [sampled_pieces(update, shorter) for update in (800, 979, 980)] == [50, 50, 0]
+
+
+def looked(*scores: float, patience: int = 2) -> Validations:
+    validations = Validations()
+    for number, score in enumerate(scores, start=1):
+        validations = validations.after(10 * number, score, patience)
+    return validations
+
+
+def test_patience_counts_validations_without_a_better_score_before_the_cooldown_alone() -> None:
+    assert looked(1, 2, 1, 3, 2).ended_at is None
+    assert looked(1, 2, 1, 2).ended_at == 40
+    cooled = looked(2, 1, 1, 5, 4, 4, 4)
+    assert (cooled.ended_at, cooled.best) == (30, 5)
+
+
+def test_more_patience_revives_a_run_and_less_ends_it() -> None:
+    assert looked(2, 1, 1).resumed(35, patience=3).ended_at is None
+    assert looked(2, 1).resumed(25, patience=1).ended_at == 25
+    assert looked(2, 1, 1).resumed(35, patience=2).ended_at == 30
+
+
+def test_the_cooldown_begins_where_patience_ends_and_never_makes_a_run_longer() -> None:
+    last = last_update(CONFIG, 400)
+    assert last == 600
+    assert rate_factor(399, CONFIG, last) == rate_factor(399, CONFIG)
+    assert rate_factor(500, CONFIG, last) == 0.5 * rate_factor(500, CONFIG)
+    assert rate_factor(600, CONFIG, last) == 0
+    assert [sampled_pieces(update, CONFIG, last) for update in (399, 400)] == [50, 0]
+    assert last_update(CONFIG, 900) == 1000
+    assert last_update(CONFIG.model_copy(update={"cooldown_updates": 0}), 400) == 400
