@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from service.bundle.alignment import pharaoh
-from training.alignment.gold import AlignmentError, Gold, Links, alignment_error_rate, read_gold, read_pharaoh
+from training.alignment.gold import AlignmentError, Gold, Links, alignment_error_rate, read_gold
 from training.alignment.head_search import Sample, describe, find_links, rank_heads
 from training.evaluation.scored_pairs import tokens_of_words
 
@@ -71,14 +70,6 @@ def test_gold_files_tell_sure_from_possible(tmp_path: Path) -> None:
         Gold(linked(), linked()),
         Gold(linked((9, 2)), linked((9, 2))),
     ]
-
-
-def test_pharaoh_comes_back(tmp_path: Path) -> None:
-    path = tmp_path / "links"
-    found = [linked((0, 1), (2, 0), (10, 2)), linked()]
-    path.write_text("".join(pharaoh(each) + "\n" for each in found))
-    assert path.read_text() == "0-1 2-0 10-2\n\n"
-    assert read_pharaoh(path) == found
 
 
 @pytest.mark.parametrize("line", ["1:2", "a-b", "0-1", "1-2-3"])

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from training.sentence.loss import matching, overlap
-from training.sentence.network import SentenceNetwork, SplitHidden, reversal
+from training.sentence.network import SentenceNetwork, SplitHidden
 from training.sentence.recipe import PrunedHidden, SentenceNetworkConfig, SentenceOptimisation
 
 SIZES = {"embedding": 6, "hidden": 5, "attention_size": 4, "hops": 3, "width": 7}
@@ -40,10 +40,6 @@ def test_a_sentence_means_the_same_alone_and_beside_longer_ones() -> None:
     torch.testing.assert_close(alone.attention[0], together.attention[1, :, :2])
 
 
-def test_the_backward_direction_begins_at_the_last_token() -> None:
-    assert reversal(torch.tensor([3, 1]), 4).tolist() == [[2, 1, 0, 3], [0, 1, 2, 3]]
-
-
 def test_units_of_the_pruned_layer_read_one_row_or_one_column() -> None:
     layer = SplitHidden(3, 10, PrunedHidden(rows=2, columns=1))
     matrix = torch.zeros(1, 3, 10)
@@ -59,18 +55,6 @@ def test_the_penalty_is_zero_for_hops_that_look_at_different_tokens() -> None:
     assert overlap(same).tolist() == [6]  # the six products of two different hops are 1
     even = torch.full((1, 2, 4), 0.25)
     assert overlap(even).item() == pytest.approx(2 * 0.75**2 + 2 * 0.25**2)
-
-
-def test_training_on_the_penalty_alone_separates_the_hops() -> None:
-    own = network(head=8)
-    ids = sentences()
-    before = overlap(own(ids, LENGTHS).attention).mean().item()
-    optimiser = torch.optim.Adam(own.parameters(), 0.05)
-    for _ in range(40):
-        optimiser.zero_grad()
-        overlap(own(ids, LENGTHS).attention).mean().backward()
-        optimiser.step()
-    assert overlap(own(ids, LENGTHS).attention).mean().item() < before / 2
 
 
 def test_the_matching_loss_is_the_additive_margin_softmax() -> None:

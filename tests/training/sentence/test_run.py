@@ -9,13 +9,13 @@ import torch
 
 from service.bundle.embedding import load_embedding_bundle
 from service.embedding import Embedder
-from tests.support.embedding import tiny_recipe, tiny_run, write_text
+from tests.support.embedding import tiny_recipe, tiny_run
 from training.recipe import RecipeError
-from training.sentence.data import Batches, SentenceFolder
+from training.sentence.data import Batches, SentenceFolder, prepare
 from training.sentence.export import TOLERANCE, ParityError, export
 from training.sentence.measures import distinct, encode, held_out_measures
 from training.sentence.recipe import PrunedHidden, SentenceRecipe, load_sentence_recipe
-from training.sentence.trainer import build, load_trained, train
+from training.sentence.trainer import load_trained, train
 
 Run = tuple[SentenceRecipe, SentenceFolder]
 
@@ -106,38 +106,20 @@ def test_measures_count_a_repeated_sentence_once(run: Run) -> None:
     assert 0 <= found["en-fr"] <= 1
 
 
-def test_the_pruned_layer_is_smaller(run: Run) -> None:
-    recipe, _ = run
-    full = recipe.model_copy(update={"network": recipe.network.model_copy(update={"head": recipe.network.states})})
-    pruned, whole = (
-        sum(parameter.numel() for parameter in build(each, 400).hidden.parameters()) for each in (recipe, full)
-    )
-    assert pruned < whole / 2
-
-
-def test_the_shipped_recipe_is_read_and_errors_name_the_key(tmp_path: Path) -> None:
+def test_the_shipped_recipe_is_read_and_errors_name_the_key() -> None:
     recipe = load_sentence_recipe(Path("training/recipes/sentence-de-en-fr.yaml"), ["network.hops=5"])
     assert recipe.languages == ("en", "fr", "de")
     assert recipe.network.hops == 5
     with pytest.raises(RecipeError, match=r"network\.hops"):
         load_sentence_recipe(Path("training/recipes/sentence-de-en-fr.yaml"), ["network.hops=0"])
-    with pytest.raises(RecipeError, match="no recipe at"):
-        load_sentence_recipe(tmp_path / "none.yaml")
 
 
 def test_a_corpus_that_is_too_small_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.tsv").write_text("Yes.\tOui.\n", encoding="utf-8")
-    from training.sentence.data import prepare
-
     with pytest.raises(ValueError, match="too few to hold 20 out"):
         prepare(tiny_recipe(tmp_path / "text.tsv"), SentenceFolder(tmp_path / "run"), None, tmp_path)
 
 
-def test_the_same_seed_gives_the_same_parameters(tmp_path: Path) -> None:
-    write_text(tmp_path / "text.tsv")
-    states = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        _, folder = tiny_run(tmp_path / name)
-        states.append(load_trained(folder)[1].state_dict())
-    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+def test_the_same_seed_gives_the_same_parameters(run: Run, tmp_path: Path) -> None:
+    first, second = (load_trained(folder)[1].state_dict() for _, folder in (run, tiny_run(tmp_path)))
+    assert all(torch.equal(first[name], second[name]) for name in first)
