@@ -4,10 +4,7 @@ import io
 from collections.abc import Iterator
 
 import pytest
-from fastapi import APIRouter
-from starlette.responses import JSONResponse
 
-from service.api.direct_route import DirectRoute
 from service.api.errors import STATUS, status_of
 from service.engine import errors as engine
 from service.logs import configure_logging
@@ -103,12 +100,3 @@ async def test_a_wrong_method_is_405_and_says_which_is_right(
     for name in allowed:
         assert name in answer.headers["allow"]
         assert name in answer.json()["error"]
-
-
-def test_parameters_that_fastapi_would_have_to_find_for_a_direct_route_are_refused_at_the_start() -> None:
-    router = APIRouter(route_class=DirectRoute)
-    with pytest.raises(TypeError, match="/search"):
-
-        @router.get("/search")
-        async def search(q: str) -> JSONResponse:
-            return JSONResponse(q)

@@ -14,7 +14,7 @@ import pytest
 
 from service.engine.errors import InvalidOption
 from service.engine.types import AttentionMap
-from service.figures.exports import as_bertviz, as_csv, as_npz, as_pharaoh
+from service.figures.exports import as_bertviz, as_csv, as_npz
 from service.figures.figure import one
 from service.figures.html import as_html
 from service.figures.vega_lite import specification
@@ -84,10 +84,6 @@ def test_bertviz_gets_layers_heads_and_tokens() -> None:
     assert content["encoder_tokens"][-1] == content["decoder_tokens"][-1] == "</s>"
     with pytest.raises(InvalidOption):
         as_bertviz(make_map())
-
-
-def test_pharaoh_alignments() -> None:
-    assert as_pharaoh(make_map(["a", "b"], ["c", "d"])) == b"0-0 1-1\n"
 
 
 class Elements(HTMLParser):

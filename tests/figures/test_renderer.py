@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import struct
 import threading
 from typing import Any
 from xml.etree import ElementTree
@@ -31,12 +30,6 @@ def texts(svg: bytes) -> set[str]:
     return {"".join(item.itertext()) for item in ElementTree.fromstring(svg).iter(f"{SVG}text")}
 
 
-def size(png: bytes) -> tuple[int, int]:
-    assert png.startswith(b"\x89PNG")
-    width, height = struct.unpack(">II", png[16:24])
-    return width, height
-
-
 async def test_the_same_figure_has_the_same_bytes_and_every_token_as_text(renderer: FigureRenderer) -> None:
     found = make_map()
     first, other = specification(one(found)), specification(one(make_map(seed=1)))
@@ -56,13 +49,6 @@ async def test_hostile_texts_are_drawn_as_text(renderer: FigureRenderer, view: s
     assert set(labels(found.source_tokens)) <= texts(svg)
     assert b"<script" not in svg
     assert b"<img" not in svg
-
-
-async def test_a_png_is_as_large_as_its_scale_says(renderer: FigureRenderer) -> None:
-    spec = specification(one(make_map()))
-    (width, height), (wider, higher) = [size(await renderer.draw(spec, "png", scale)) for scale in (1, 2)]
-    assert abs(wider - 2 * width) <= 2
-    assert abs(higher - 2 * height) <= 2
 
 
 async def test_a_process_that_dies_is_replaced(renderer: FigureRenderer) -> None:

@@ -24,16 +24,6 @@ def records(spec: Any) -> list[dict[str, Any]]:
     return [found for item in spec for found in records(item)] if isinstance(spec, list) else []
 
 
-@pytest.mark.parametrize("seed", range(0, 100, 7))
-def test_the_data_of_a_picture_are_the_numbers_of_the_json(seed: int) -> None:
-    words = [f"w{at}" for at in range(1 + seed % 30)]
-    found = make_map(words, words[: 1 + seed % 17], seed=seed)
-    drawn = np.full(found.weights.shape, np.nan)
-    for record in records(specification(one(found))):
-        drawn[record["t"], record["s"]] = record["w"]
-    np.testing.assert_array_equal(drawn, found.weights.astype(np.float64).round(6))
-
-
 def test_small_multiples_hold_every_layer_and_head() -> None:
     found = make_map(shape=(2, 3))
     drawn = {(r["layer"], r["head"], r["t"], r["s"]): r["w"] for r in records(specification(one(found)))}
