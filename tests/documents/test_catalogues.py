@@ -88,16 +88,6 @@ def test_placeholders_are_found(text: str, kept: list[str]) -> None:
     assert all(word.upper() in new for word in rest.split() if word.isalpha())
 
 
-def test_catalogues_that_are_refused() -> None:
-    for data in (b"nothing", b'msgid "a"', b'"\nmsgid\n', b"msgid /etc/passwd"):
-        with pytest.raises(BrokenDocument):
-            through("a.po", data)
-    with pytest.raises(DocumentEncoding):
-        through("a.po", b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "\xff"\nmsgstr ""\n')
-    with pytest.raises(DocumentError, match="language is de"):
-        through("a.po", b'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "a"\nmsgstr ""\n')
-
-
 FIRST = """<?xml version="1.0" encoding="UTF-8"?>
 <xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">
   <file original="a" source-language="en" datatype="plaintext"><body>
@@ -155,9 +145,20 @@ def test_xliff_2_is_filled_where_it_is_open() -> None:
     assert segments("a.xliff", SECOND.encode()) == ["I <b 0>lost</b><wbr 1> it."]
 
 
-def test_xliff_that_is_refused() -> None:
-    for data in (b"<xliff/>", b"no xml", b"<xliff", b""):
-        with pytest.raises(BrokenDocument):
-            through("a.xlf", data)
-    with pytest.raises(DocumentError, match="target language is de"):
-        through("a.xlf", FIRST.replace('source-language="en"', 'source-language="en" target-language="de"').encode())
+GERMAN = FIRST.replace('source-language="en"', 'source-language="en" target-language="de"').encode()
+UTF_8 = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "error", "message"),
+    [
+        ("a.po", b'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "a"\nmsgstr ""\n', DocumentError, "language is de"),
+        ("a.po", UTF_8 + b'msgid "\xff"\nmsgstr ""\n', DocumentEncoding, "."),
+        *(("a.po", data, BrokenDocument, ".") for data in (b'msgid "a"', b'"\nmsgid\n', b"msgid /etc/passwd")),
+        ("a.xlf", GERMAN, DocumentError, "target language is de"),
+        *(("a.xlf", data, BrokenDocument, ".") for data in (b"<xliff/>", b"no xml", b"<xliff", b"")),
+    ],
+)
+def test_catalogues_that_are_refused(name: str, data: bytes, error: type[DocumentError], message: str) -> None:
+    with pytest.raises(error, match=message):
+        through(name, data)

@@ -9,7 +9,7 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from docx.text.paragraph import Paragraph
 
-from tests.support.documents import saved, segments, through
+from tests.support.documents import same, saved, segments, through
 
 
 def report() -> Any:
@@ -58,7 +58,7 @@ def shown(paragraph: Paragraph) -> list[Any]:
 
 def test_words_are_translated_and_formats_and_other_files_stay() -> None:
     data = saved(report())
-    assert through("a.docx", data, lambda fragment: fragment) == data
+    assert through("a.docx", data, same) == data
     written = through("a.docx", data)
     before, after = looks(data), looks(written)
     assert [style for style, _ in after] == [style for style, _ in before]

@@ -3,7 +3,7 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.support.documents import through
+from tests.support.documents import same, through
 
 TEXT = """---
 title: A title
@@ -67,7 +67,7 @@ def flat(text: str) -> str:
 
 def test_markdown_without_translation_stays_byte_for_byte() -> None:
     for text in (TEXT, TEXT.replace("\n", "\r\n"), "", "\n", "no end"):
-        assert through("a.md", text.encode(), lambda fragment: fragment).decode() == text
+        assert through("a.md", text.encode(), same).decode() == text
 
 
 def test_markdown_that_is_written_anew_is_rendered_the_same() -> None:

@@ -7,7 +7,7 @@ import srt
 import webvtt
 
 from service.documents.errors import BrokenDocument
-from tests.support.documents import segments, through
+from tests.support.documents import same, segments, through
 
 SRT = """\ufeff1
 00:00:01,000 --> 00:00:02,500
@@ -41,10 +41,6 @@ intro
 One line
 <00:00:03.500>and another.
 """
-
-
-def same(fragment: str) -> str:
-    return fragment
 
 
 def test_subtitles_without_translation_stay_byte_for_byte() -> None:

@@ -6,13 +6,9 @@ import io
 import pytest
 
 from service.documents.errors import BrokenDocument, DocumentError
-from tests.support.documents import through
+from tests.support.documents import same, through
 
 TABLE = 'id,Name,"Long text"\r\n1,"A ""big"" house","First line\nsecond line"\r\n2,=SUM(A1),last, \r\n'
-
-
-def same(fragment: str) -> str:
-    return fragment
 
 
 def test_a_table_without_translation_stays_byte_for_byte() -> None:

@@ -1,6 +1,6 @@
 """Plain text and pages: what is translated, and what stays byte for byte."""
 
-from tests.support.documents import segments, through
+from tests.support.documents import same, segments, through
 
 TEXT = "Title\r\n\r\n  First line.\r\n1234\r\nSecond, with <b> & entity.\r\n\r\nlast"
 WRAPPED = """Chapter one
@@ -11,10 +11,6 @@ followed.
 - a list item
 - another list item
 """
-
-
-def same(fragment: str) -> str:
-    return fragment
 
 
 def test_a_text_without_translation_stays_byte_for_byte() -> None:

@@ -46,13 +46,12 @@ def test_links_of_the_repository_become_links_of_the_site(
     assert stage._linked(before, page) == after
 
 
-def test_the_home_page_leads_to_every_section(stage: build_site.Stage) -> None:
-    home = stage.page("README.md")
-    assert all(f":caption: {section.title}\n" in home for section in build_site.sections())
-
-
-def test_the_home_page_is_short_and_the_rest_of_the_readme_is_the_first_page(stage: build_site.Stage) -> None:
-    home, begin = stage.page("README.md").partition("```{toctree}")[0], stage.page(build_site.START)
+def test_the_home_page_is_short_and_leads_to_every_section_and_to_the_rest_of_the_readme(
+    stage: build_site.Stage,
+) -> None:
+    whole, begin = stage.page("README.md"), stage.page(build_site.START)
+    assert all(f":caption: {section.title}\n" in whole for section in build_site.sections())
+    home = whole.partition("```{toctree}")[0]
     assert len(home.splitlines()) < 45
     assert "](getting-started.md)" in home
     assert begin.startswith("# Getting started\n\nYou need Python")

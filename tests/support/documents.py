@@ -34,6 +34,11 @@ def saved(document: Any) -> bytes:
     return out.getvalue()
 
 
+def same(fragment: str) -> str:
+    """Return a fragment as it is."""
+    return fragment
+
+
 def upper(fragment: str) -> str:
     """Return a fragment with its text in capitals, and tags and kept text as they are."""
     parts = KEPT.split(fragment)

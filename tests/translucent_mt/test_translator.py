@@ -123,16 +123,6 @@ def test_options_of_a_call_are_obeyed(translator: Translator) -> None:
         translator(TEXT, glossary={"": "Kerl"})
 
 
-def test_errors_are_the_same_classes_with_a_sentence(translator: Translator) -> None:
-    with pytest.raises(InvalidInput, match="beam_size"):
-        translator(TEXT, beam_size=99)
-    with pytest.raises(InvalidInput, match="tokens"):
-        translator.attention("word " * 2000)
-    for wrong in (None, 7, [TEXT, None]):
-        with pytest.raises(InvalidInput, match="text"):
-            translator(wrong)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -144,9 +134,12 @@ def test_errors_are_the_same_classes_with_a_sentence(translator: Translator) -> 
         (lambda one: one.attention(TEXT).plot(view="heads"), "view cannot be 'heads'; it must be one of heatmap"),
         (lambda one: one.attention(TEXT).plot(theme="drak"), "theme cannot be 'drak'; did you mean dark?"),
         (lambda one: one.attention(TEXT, TEXT).search, "view='steps'"),
+        (lambda one: one(TEXT, beam_size=99), "beam_size"),
+        (lambda one: one.attention("word " * 2000), "tokens"),
+        *((lambda one, wrong=wrong: one(wrong), "text") for wrong in (None, 7, [TEXT, None])),
     ],
 )
-def test_a_misspelt_option_is_named_with_the_nearest_one(
+def test_errors_are_the_same_classes_and_a_misspelt_option_is_named_with_the_nearest_one(
     translator: Translator, call: Callable[[Any], object], message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=re.escape(message)):
