@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.toy_runs import ROOT, TOY, Starter
+from training.data.prepare import prepare
+from training.recipe import load_recipe
 from training.runs.folder import RunFolder
 
 
@@ -16,7 +18,7 @@ from training.runs.folder import RunFolder
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of runs with the prepared toy; copy it before training."""
     runs = tmp_path_factory.mktemp("runs")
-    subprocess.run([sys.executable, "-m", "training", "prepare", str(TOY), "--runs", str(runs)], cwd=ROOT, check=True)
+    prepare(load_recipe(TOY), RunFolder(runs / "toy"), None, runs)
     return runs
 
 
