@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.support.toy_runs import train_some
+from tests.support.toy_runs import development_losses, train_some
 from training.runs.folder import RunFolder
 from training.trainer import precision as precisions
 from training.trainer.precision import PrecisionError, choose, measure, quickest, wait_for_choice
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Lightning's own
-
-
 NEEDS_A_GPU = (pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA here"))
 
 
@@ -29,10 +27,7 @@ def test_a_run_learns_in_every_precision(precision: str, updates: int, toy: RunF
     checkpoint = torch.load(toy.checkpoints / f"{updates:08d}.ckpt", weights_only=False)
     assert checkpoint["global_step"] == updates
     assert all(value.dtype == torch.float32 for value in checkpoint["state_dict"].values())
-    losses = [
-        float(line.split("dev_loss=")[1].split()[0]) for line in toy.log.read_text().splitlines() if "dev_loss=" in line
-    ]
-    assert losses[-1] < math.log(420), "no better than guessing"
+    assert development_losses(toy.path.parent)[updates] < math.log(420), "no better than guessing"
     assert json.loads(toy.stages.read_text())[0]["precision"] == precision
 
 
