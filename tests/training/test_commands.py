@@ -11,13 +11,14 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from service.bundle.manifest import GoldRate
+from tests.support.exported import recipe_of
 from tests.support.tiny_networks import bahdanau, transformer
 from training.__main__ import app
 from training.cli.export import next_version
 from training.data.subwords import train_tokenizer
 from training.export.card_inputs import read_alignment, read_scores
 from training.networks.build import build_network
-from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig, parse_recipe
+from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig
 from training.runs.folder import RunFolder
 
 PAIRS = [
@@ -31,16 +32,8 @@ def folder(path: Path, network: TransformerConfig | BahdanauConfig) -> Path:
     """Return a run folder as after ``prepare`` and ``train``, with random parameters."""
     run = RunFolder(path)
     path.mkdir()
-    content = {
-        "name": path.name,
-        "source_language": "en",
-        "target_language": "fr",
-        "corpora": [{"name": "tatoeba"}],
-        "network": network.model_dump(),
-        "max_tokens": 128,
-    }
-    parse_recipe(content, "test")
-    run.recipe.write_text(yaml.safe_dump(content))
+    recipe = recipe_of(network, path.name).model_copy(update={"max_tokens": 128})
+    run.recipe.write_text(yaml.safe_dump(recipe.model_dump(mode="json")))
     tokenizer = train_tokenizer((text for pair in PAIRS for text in pair), VocabularyConfig(size=320, min_frequency=1))
     tokenizer.save(str(run.tokenizer))
     torch.manual_seed(0)

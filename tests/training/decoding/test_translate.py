@@ -18,9 +18,6 @@ from training.recipe import BahdanauConfig, TransformerConfig
 
 RULES: list[tuple[float, LengthRule]] = [(0.0, "power"), (1.0, "power"), (0.0, "gnmt"), (1.0, "gnmt")]
 SOURCES = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14], [], [30, 31]]
-both = pytest.mark.parametrize(
-    "config", [transformer(), bahdanau(cell="lstm", decoder_layers=2)], ids=["transformer", "rnn"]
-)
 
 
 def eager(config: TransformerConfig | BahdanauConfig, bias: float) -> Transformer | Bahdanau:
@@ -35,7 +32,7 @@ def test_a_long_translation_is_divided_by_less_than_its_length_under_the_gnmt_ru
     assert [each.divisor(7) for each in options] == [1, 7, 1, 2]
 
 
-@both
+@pytest.mark.parametrize("config", [transformer(), bahdanau(cell="lstm", decoder_layers=2)], ids=["transformer", "rnn"])
 def test_a_beam_of_one_is_greedy(config: TransformerConfig | BahdanauConfig) -> None:
     net = network(config)
     greedy = translate_greedy(net, SOURCES, 12)

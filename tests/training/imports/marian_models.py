@@ -161,3 +161,11 @@ def hub_tokenizer(folder: Path) -> Any:
     """Return transformers' tokenizer of a model."""
     source, target, vocabulary = (str(folder / name) for name in ("source.spm", "target.spm", "vocab.json"))
     return MarianTokenizer(source, target, vocabulary, source_lang="eng", target_lang="fra")
+
+
+def padded(rows: Sequence[Sequence[int]], fill: int) -> torch.Tensor:
+    """Return rows of ids as one tensor [B, T]."""
+    result = torch.full((len(rows), max(map(len, rows))), fill)
+    for place, row in enumerate(rows):
+        result[place, : len(row)] = torch.tensor(row)
+    return result

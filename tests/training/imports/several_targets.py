@@ -8,7 +8,7 @@ from typing import Any
 import sentencepiece
 import torch
 
-from tests.training.imports.marian_models import MarianShape, marian_config, write_files, write_vocabularies
+from tests.training.imports.marian_models import MarianShape, marian_config, padded, write_files, write_vocabularies
 
 TOKENS = (">>fra<<", ">>deu<<")
 ANIMALS = {
@@ -66,7 +66,7 @@ def train_several_targets(folder: Path, updates: int = 150) -> Any:
         for texts in SENTENCES
         for number, token in enumerate(TOKENS, 1)
     ]
-    source, labels = _padded([pair[0] for pair in pairs], size - 1), _padded([pair[1] for pair in pairs], -100)
+    source, labels = padded([pair[0] for pair in pairs], size - 1), padded([pair[1] for pair in pairs], -100)
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-2, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 1e-2, total_steps=updates)
     for _ in range(updates):
@@ -80,10 +80,3 @@ def train_several_targets(folder: Path, updates: int = 150) -> Any:
     (folder / "tokenizer_config.json").write_text(json.dumps({"source_lang": "eng", "target_lang": "mul"}))
     (folder / "README.md").write_text("---\nlicense: cc-by-4.0\nlanguage:\n- en\n- fr\n- de\n---\n# opus-mt-en-mul\n")
     return model
-
-
-def _padded(rows: list[list[int]], fill: int) -> torch.Tensor:
-    result = torch.full((len(rows), max(map(len, rows))), fill)
-    for place, row in enumerate(rows):
-        result[place, : len(row)] = torch.tensor(row)
-    return result

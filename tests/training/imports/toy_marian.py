@@ -11,6 +11,7 @@ from tests.training.imports.marian_models import (
     PAIRS,
     MarianShape,
     marian_config,
+    padded,
     train_pieces,
     write_files,
     write_vocabularies,
@@ -42,7 +43,7 @@ def train_toy(folder: Path, updates: int = 220) -> Any:
     generator, order, fills = random.Random(0), list(range(len(PAIRS))), (size - 1, -100)
     for _ in range(updates):
         rows = generator.sample(order, 64)
-        source, labels = (_padded([side[row] for row in rows], fill) for side, fill in zip(sides, fills, strict=True))
+        source, labels = (padded([side[row] for row in rows], fill) for side, fill in zip(sides, fills, strict=True))
         loss = model(input_ids=source, attention_mask=(source != size - 1).long(), labels=labels).loss
         optimiser.zero_grad()
         loss.backward()
@@ -54,10 +55,3 @@ def train_toy(folder: Path, updates: int = 220) -> Any:
     write_files(folder, model)
     model.set_attn_implementation("eager")
     return model
-
-
-def _padded(rows: list[list[int]], fill: int) -> torch.Tensor:
-    result = torch.full((len(rows), max(map(len, rows))), fill)
-    for place, row in enumerate(rows):
-        result[place, : len(row)] = torch.tensor(row)
-    return result
