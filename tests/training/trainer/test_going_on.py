@@ -83,8 +83,9 @@ def test_the_mean_is_preferred_unless_it_is_stale_and_others_can_be_asked_for(
     toy: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train_some(toy, "optimisation.max_updates=10")
-    loaded = [load_trained(toy.path, which).weights for which in ("usual", "best", "newest")]
-    assert loaded == ["averaged.pt", "best.ckpt", "00000010.ckpt"]
+    assert load_trained(toy.path).weights == "averaged.pt"
+    assert load_trained(toy.path, "best").weights == "best.ckpt"
+    assert load_trained(toy.path, "newest").weights == "00000010.ckpt"
     toy.best.unlink()
     with pytest.raises(FileNotFoundError, match=r"best\.ckpt"):
         load_trained(toy.path, "best")
@@ -116,12 +117,12 @@ def test_keys_that_only_prepare_reads_are_refused(toy: RunFolder, change: str, n
 
 def test_what_does_not_fit_the_checkpoints_is_refused_and_the_folder_kept(toy: RunFolder, tmp_path: Path) -> None:
     train_some(toy, "optimisation.max_updates=2")
-    before = {path.name: path.read_bytes() for path in toy.path.iterdir() if path.is_file()}
     with pytest.raises(ValueError, match=r"^[^\n]*cannot change its network \(network\.width: 64 → 32\)[^\n]*$"):
         train_some(toy, "optimisation.max_updates=4", "network.width=32", "network.dropout=0.2")
 
     corpus = load_recipe(TOY).corpora[0].model_copy(update={"development": 61})
     other = load_recipe(TOY).model_copy(update={"corpora": (corpus,)})
+    before = {path.name: path.read_bytes() for path in toy.path.iterdir() if path.is_file()}
     with pytest.raises(PreparedError, match=r"its checkpoints were made with other text .*corpus toy.*delete them"):
         prepare(other, toy, None, tmp_path)
     assert {path.name: path.read_bytes() for path in toy.path.iterdir() if path.is_file()} == before
