@@ -90,7 +90,7 @@ def tidy(body: str) -> str:
 
 def document(title: str, body: str, mark: str, sidebar: str) -> str:
     """Return a whole page; `mark` is a digest of its sources."""
-    from service.api.docs_page import header
+    from service.api.header import header
 
     return f"""<!doctype html>
 <html lang="en">

@@ -10,6 +10,8 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from service.api.header import header
+
 router = APIRouter()
 
 POLICY = (
@@ -54,21 +56,6 @@ def page(document: dict[str, Any], address: str) -> str:
         f"<h1>{title} {escape(info['version'])}</h1>{paragraphs}"
         '<p>For programs: <a href="openapi.json">openapi.json</a></p>'
         f"{sections}</main></div></body></html>"
-    )
-
-
-def header(current: str, root: str) -> str:
-    """Return the header that every page but the translator's has; `root` leads from the page to that one."""
-    places = {"": "Translate", "learn/": "Learn", "web/models.html": "Models", "docs": "API"}
-    links = "".join(
-        f'<a href="{root}{place}"{" aria-current=page" if place == current else ""}>{name}</a>'
-        for place, name in places.items()
-    ).replace(">API<", " translate=no>API<")
-    return (
-        f'<header class="top"><a class="brand" href="{root}" translate="no"><img src="{root}web/icon.svg" alt="" '
-        f'width="28" height="28">Translucent</a><nav aria-label="About this server">{links}<select id="language" '
-        'aria-label="Language of this page"></select><button type="button" id="theme" translate="no"></button></nav>'
-        "</header>"
     )
 
 

@@ -2,8 +2,8 @@
 
 const NAME = "translate-as-you-type"; // in the browser's storage; "off" if it was switched off
 
-let waiting;
-let busy = false; // whether an earlier text is being translated
+let waiting; // the call of `soon` that has not begun its work
+let earlier; // the work of an earlier call
 let pause = 250; // milliseconds
 let on = true;
 try { on = localStorage.getItem(NAME) !== "off"; } catch { /* a browser that stores nothing */ }
@@ -33,16 +33,15 @@ export function listenToSwitch(box, changed) {
 }
 
 export function cancelTyped() {
-  clearTimeout(waiting);
   waiting = undefined;
 }
 
 // Call `work`, a promise's function, in a moment, and not before an earlier call of it has ended.
-export function soon(work) {
-  waiting ??= setTimeout(async () => {
-    cancelTyped();
-    if (busy) return soon(work);
-    busy = true;
-    try { await work(); } finally { busy = false; }
-  }, pause);
+export async function soon(work) {
+  if (waiting) return;
+  const own = (waiting = {});
+  await Promise.allSettled([earlier, new Promise((go) => { setTimeout(go, pause); })]);
+  if (waiting !== own) return; // cancelled
+  cancelTyped();
+  earlier = work();
 }

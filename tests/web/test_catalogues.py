@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from service.api.routes.page import FOLDER
+from service.api.routes.page import FOLDER, assets
 
 LANGUAGES = ("de", "fr")
 ATTRIBUTES = ("aria-label", "placeholder", "title")
@@ -48,8 +48,9 @@ class PageMessages(HTMLParser):
 def messages() -> dict[str, list[str] | None]:
     """Return every message of the page; one with a plural has its two forms."""
     found: dict[str, list[str] | None] = {}
-    for path in sorted(FOLDER.glob("*.html")):
-        found |= dict.fromkeys(PageMessages(path.read_text("utf-8")).found)
+    for name, asset in assets(FOLDER).items():
+        if name.endswith(".html"):
+            found |= dict.fromkeys(PageMessages(asset.content.decode()).found)
     for path in sorted(FOLDER.glob("*.js")):
         source = path.read_text("utf-8")
         found |= {json.loads(f'"{text}"'): None for text in re.findall(rf"\bt\({STRING}", source)}

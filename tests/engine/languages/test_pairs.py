@@ -51,6 +51,15 @@ def test_a_model_of_several_targets_may_be_the_default_of_some_of_them() -> None
         pairs.resolve("en", "de", "bahdanau-en-fr")
 
 
+@pytest.mark.parametrize(("better", "default"), [(40.5, "transformer"), (40.6, "bahdanau")])
+def test_among_equally_good_models_the_one_with_more_heads_is_the_default(better: float, default: str) -> None:
+    many, one = model("transformer-en-fr", set_en_fr=40.0), model("bahdanau-en-fr", set_en_fr=better)
+    many.info = replace(many.info, attention={"cross": {"layers": 2, "heads": 4}})
+    one.info = replace(one.info, attention={"cross": {"layers": 1, "heads": 1}})
+    assert Pairs((one, many)).resolve("en", "fr").name == f"{default}-en-fr"
+    assert Pairs((one, many), (one.name,)).resolve("en", "fr") is one
+
+
 def test_another_model_translates_where_the_default_has_failed() -> None:
     best, other = model("transformer-en-fr", set_en_fr=40.0), model("bahdanau-en-fr", set_en_fr=30.0)
     pairs = Pairs((other, best))

@@ -1,0 +1,19 @@
+"""The header of every page: the translator, the models, the API and the book."""
+
+PLACES = {"": "Translate", "learn/": "Learn", "web/models.html": "Models", "docs": "API"}
+
+
+def header(current: str, root: str) -> str:
+    """Return the header of one of the places; `root` leads from its page to the translator, whose name is a heading."""
+    links = "".join(
+        f'<a href="{root}{place}"{" aria-current=page" if place == current else ""}>{name}</a>'
+        for place, name in PLACES.items()
+        if current or place
+    ).replace(">API<", " translate=no>API<")
+    icon = f'<img src="{root}web/icon.svg" alt="" width="28" height="28">'
+    brand = f'<a class="brand" href="{root}" translate="no">{icon}Translucent</a>'
+    return (
+        f'<header class="top">{brand if current else f"<h1 translate=no>{icon}<span>Translucent</span></h1>"}'
+        f'<nav aria-label="About this server">{links}<select id="language" aria-label="Language of this page"></select>'
+        '<button type="button" id="theme" translate="no"></button></nav></header>'
+    )
