@@ -21,6 +21,7 @@ from service.figures.rasteriser import rasteriser_version
 from service.figures.renderer import FigureRenderer
 from service.figures.theme import ThemeName
 from service.figures.vega_lite import specification
+from service.figures.words import LanguageName, in_language
 
 # By the name of the format; the first of a media type stands for it in an Accept header.
 MEDIA_TYPES = {
@@ -36,7 +37,7 @@ MEDIA_TYPES = {
 }
 SEVERAL_MAPS = ("compare", "contrast", "models")  # views
 LARGE = 1_000  # weights; larger pictures and files are made in a thread
-REVISION = f"6 {version('vl-convert-python')} {rasteriser_version()}"  # of pictures: part of every entity tag
+REVISION = f"7 {version('vl-convert-python')} {rasteriser_version()}"  # of pictures: part of every entity tag
 # Pictures and data run no scripts. An HTML figure runs its own scripts, which its policy names by their digests, in an
 # origin of its own, so it has no access to the page, whose storage may hold an API key.
 STILL = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"
@@ -62,6 +63,7 @@ class Drawing:
     form: str = "json"
     view: ViewName = "heatmap"
     theme: ThemeName = "light"
+    language: LanguageName = "en"
     scale: float = 1.0
     other_text: str | None = None
     other_model: str | None = None
@@ -73,8 +75,8 @@ class Drawing:
     def cache_key(self) -> tuple[object, ...]:
         """Return the values that determine the bytes of an answer, and no others."""
         scale = self.scale if self.form == "png" else 1.0
-        theme = self.theme if self.form in ("svg", "png", "html", "vega") else ""
-        return (self.form, self.view, theme, scale, self.other_text, self.cell, REVISION)
+        look = (self.theme, self.language) if self.form in ("svg", "png", "html", "vega") else ()
+        return (self.form, self.view, look, scale, self.other_text, self.cell, REVISION)
 
 
 def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
@@ -98,6 +100,7 @@ def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
         form=form,
         view=fields.view,
         theme=fields.theme,
+        language=fields.language,
         scale=fields.scale,
         other_text=fields.other_text,
         other_model=fields.other_model,
@@ -209,7 +212,7 @@ async def represent(
     if drawing.form in _FILES:
         content = await made(lambda: _FILES[drawing.form](maps, drawing))
     else:
-        figure = await made(lambda: figure_of(maps, drawing, naming))
+        figure = await made(lambda: in_language(figure_of(maps, drawing, naming), drawing.language))
         spec = await made(lambda: specification(figure, drawing.theme))
         content = await drawn(figure, spec, drawing.form, (drawing.theme, drawing.scale), renderer)
     return answer(content, drawing.form, f"attention-{maps[0].model}-{drawing.view}")

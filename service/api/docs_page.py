@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from service.api.header import header
+from service.api.header import head, header
 
 router = APIRouter()
 
@@ -46,10 +46,7 @@ def page(document: dict[str, Any], address: str) -> str:
     )
     title = escape(info["title"])
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{title} API</title>'
-        '<link rel="icon" href="web/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="web/style.css">'
+        f'<!doctype html><html lang="en"><head>{head("./")}<title>{title} API</title>'
         '<link rel="stylesheet" href="web/pages.css"><script type="module" src="web/header.js"></script></head>'
         f'<body class="book">{header("docs", "./")}<div class="columns"><details class="contents" open '
         f'translate="no"><summary>Contents</summary><ul>{contents}</ul></details><main lang="en" translate="no">'

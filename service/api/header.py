@@ -1,6 +1,15 @@
-"""The header of every page: the translator, the models, the API and the book."""
+"""What every page begins with: the translator, the models, the API and the book."""
 
 PLACES = {"": "Translate", "learn/": "Learn", "web/models.html": "Models", "docs": "API"}
+
+
+def head(root: str) -> str:
+    """Return what the head of every page has; `root` leads from the page to the translator."""
+    return (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><link rel="icon" href="{root}web/icon.svg" '
+        f'type="image/svg+xml"><link rel="stylesheet" href="{root}web/style.css">'
+    )
 
 
 def header(current: str, root: str) -> str:

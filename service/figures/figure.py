@@ -28,6 +28,14 @@ DIGITS = 6
 class TooLargeToDraw(InvalidOption):
     """The map is too large for a picture; the numbers are available as JSON, CSV or npz."""
 
+    code = "too_many_weights"
+
+
+class DifferentTokens(InvalidOption):
+    """Two models cut the same texts differently, so that their weights cannot be compared."""
+
+    code = "different_tokens"
+
 
 def one(found: AttentionMap, view: ViewName = "heatmap", naming: Naming = DEFAULT_NAMING) -> Figure:
     """Return a map as a heatmap, as small multiples if it has several layers or heads, or as lines between tokens."""
@@ -46,7 +54,7 @@ def one(found: AttentionMap, view: ViewName = "heatmap", naming: Naming = DEFAUL
 def compare(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_NAMING) -> Figure:
     """Return a figure of two models on the same pair of texts, and the first minus the second."""
     if not comparable(first, second):
-        raise InvalidOption("The two models cut these texts into different tokens; compare them with tokens=word.")
+        raise DifferentTokens("The two models cut these texts into different tokens; compare them with tokens=word.")
     panels = [_panel(found, f"{found.model}", found.weights) for found in (first, second)]
     difference = _panel(first, "difference", first.weights - second.weights, signed=True)
     difference_of = f"{subject(first)}; difference: {first.model} minus {second.model}"
@@ -159,10 +167,16 @@ def _panel(
         marked=tuple((target, source) for source, target in marked if target < len(rows) and source < len(columns)),
         scores=tuple(Score(logprob, rank) for logprob, rank in scores),
         signed=signed,
-        quantity="score" if found.scores is not None else "log-probability lost" if found.kind == "occlusion" else "",
+        quantity=_quantity(found, signed),
         layer=names[0],
         head=names[1],
     )
+
+
+def _quantity(found: AttentionMap, signed: bool) -> str:
+    if found.scores is not None:
+        return "score"
+    return "log-probability lost" if found.kind == "occlusion" else "difference" if signed else "weight"
 
 
 def _spans(tokens: Sequence[Token]) -> list[tuple[int, int, str | None]]:

@@ -14,11 +14,11 @@ from typing import Any
 
 from service.figures.panels import Figure, Panel
 from service.figures.theme import FONT, THEMES, ThemeName
+from service.figures.words import CAUTION, said
 
 _IN_SCRIPTS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 # The policy of a file: only these scripts, identified by their digests, and styles.
 POLICY = "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:"
-CAUTION = "Attention is evidence about what the model computed, not an explanation of why it chose a word."
 
 _STYLE = """
 body {{ margin: 0; padding: 1rem; background: {background}; color: {ink}; font: 15px/1.5 {font}; }}
@@ -49,7 +49,7 @@ def as_html(figure: Figure, spec: dict[str, Any], library: bytes, theme_name: Th
     title = escape(" ".join(figure.title))
     tables = "\n".join(_table(panel) for panel in figure.panels)
     return f"""<!doctype html>
-<html lang="en">
+<html lang="{figure.language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
@@ -60,8 +60,8 @@ def as_html(figure: Figure, spec: dict[str, Any], library: bytes, theme_name: Th
 <body>
 <main>
 <div id="figure" role="img" aria-label="{escape(str(spec["description"]))}"></div>
-<p>{CAUTION}</p>
-<details><summary>The same as a table</summary>
+<p>{said(CAUTION, figure.language)}</p>
+<details><summary>{said("The same as a table", figure.language)}</summary>
 {tables}
 </details>
 </main>
@@ -90,7 +90,7 @@ def _table(panel: Panel) -> str:
         + "</tr>"
         for row, weights in zip(panel.rows, panel.weights.tolist(), strict=True)
     )
-    caption = escape(panel.title or f"{panel.row_title} by {panel.column_title}")
+    caption = escape(panel.title or f"{panel.row_title} × {panel.column_title}")
     return (
         f'<div class="scroll"><table><caption>{caption}</caption><thead><tr><td></td>{head}</tr></thead>'
         f"<tbody>\n{body}\n</tbody></table></div>"

@@ -45,7 +45,7 @@ class Panel:
     marked: Points = ()  # (row, column) of the cells that the alignment links
     scores: tuple[Score, ...] = ()
     signed: bool = False  # a difference of weights, or another number that may be negative
-    quantity: str = ""  # what the numbers are, for the legend; empty: weights, or a difference of them
+    quantity: str = "weight"  # what the numbers are
     layer: str = ""
     head: str = ""
 
@@ -68,6 +68,7 @@ class Figure:
     notes: tuple[str, ...]
     panels: tuple[Panel, ...]
     arrangement: Literal["single", "grid", "row", "rows", "lines"]
+    language: str = "en"  # of the words that are not the user's
 
     @property
     def cells(self) -> int:

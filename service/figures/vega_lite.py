@@ -148,7 +148,7 @@ def _cell_layer(panel: Panel, number: int, theme: Theme, top: float, sizes: Size
             "tooltip": [
                 {"field": panel.row_title, "type": "nominal", "title": panel.row_title},
                 {"field": _column_field(panel), "type": "nominal", "title": panel.column_title},
-                {"field": "w", "type": "quantitative", "format": ".4f", "title": _legend_title(panel)},
+                {"field": "w", "type": "quantitative", "format": ".4f", "title": panel.quantity},
             ],
         },
     }  # fmt: skip
@@ -193,17 +193,13 @@ def _colour(panel: Panel, theme: Theme, top: float, sizes: Sizes, legend: bool) 
     domain = [round(low + (high - low) * at / (len(colours) - 1), 6) for at in range(len(colours))]
     scale = {"domain": domain, "range": list(colours), "interpolate": "lab", "clamp": True}
     shown = {
-        "title": _legend_title(panel),
+        "title": panel.quantity,
         "gradientLength": max(60, min(160, sizes.step * len(panel.rows))),
         "gradientThickness": 10,
         "values": [low, round((low + high) / 2, 2), high],
         "offset": 130 if panel.scores else 16,  # to the right of the bars and numbers of the scores
     }
     return {"field": "w", "type": "quantitative", "scale": scale, "legend": shown if legend else None}
-
-
-def _legend_title(panel: Panel) -> str:
-    return panel.quantity or ("difference" if panel.signed else "weight")
 
 
 def _bound(panel: Panel) -> float:

@@ -1,6 +1,7 @@
 // What the page asks of the server. Every function rejects with an Error whose message can be shown.
 // Texts travel in bodies (POST), never in addresses, which proxies write into their logs.
 
+import { errorOf } from "./errors.js";
 import { t } from "./i18n.js";
 import { key, withKey } from "./key.js";
 
@@ -9,21 +10,14 @@ const base = new URL("..", import.meta.url);
 export const address = (path) => new URL(path, base).href;
 
 async function fail(response) {
-  let found = {};
-  try {
-    found = await response.json();
-  } catch { /* not ours: a proxy's, for example */ }
-  throw Object.assign(new Error(found.error || t("The server answered {status}.", { status: response.status })), { code: found.code, fromServer: Boolean(found.error) });
+  const found = await response.json().catch(() => ({})); // not ours: a proxy's, for example
+  throw errorOf(found, t("The server answered {status}.", { status: response.status }));
 }
 
 async function reach(path, options) {
-  let response;
-  try {
-    response = await fetch(address(path), options);
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Error(t("The server cannot be reached."));
-  }
+  const response = await fetch(address(path), options).catch((error) => {
+    throw error.name === "AbortError" ? error : new Error(t("The server cannot be reached."));
+  });
   return response.ok ? response : fail(response);
 }
 

@@ -1,8 +1,7 @@
 // One weight unfolds: query times key by dimension, scale, mask, softmax over the row, with a temperature.
 
 import { attention } from "./api.js";
-import { number, t } from "./i18n.js";
-import { complain } from "./messages.js";
+import { language, number, t } from "./i18n.js";
 import { fieldsOfSentence } from "./requests.js";
 import { state } from "./state.js";
 import { labels } from "./tokens.js";
@@ -26,29 +25,26 @@ export function closeExplanation() {
   $("explain").hidden = true;
 }
 
+// Say why there is no explanation.
+function note(text, lang = language) {
+  $("explain").hidden = false;
+  $("explain-parts").hidden = true;
+  Object.assign($("explain-note"), { textContent: text, lang });
+}
+
 // Explain the weight in a cell of the figure, counted from 0.
 export async function explain(row, column) {
   control?.abort();
   control = new AbortController();
   $("explain-note").textContent = "";
-  if (!explainable()) {
-    $("explain").hidden = false;
-    $("explain-parts").hidden = true;
-    $("explain-note").textContent = t("Choose subwords, and one layer and one head, to see what a weight is made of.");
-    return;
-  }
+  if (!explainable()) return note(t("Choose subwords, and one layer and one head, to see what a weight is made of."));
   const { kind, layer, head } = state;
   try {
     shown = await attention({ ...fieldsOfSentence(), kind, layer, head, stage: "scores", cell: `${row},${column}` }, control.signal);
     labelExplanation();
     $("explain").scrollIntoView({ block: "nearest" });
   } catch (error) {
-    if (error.fromServer) {
-      $("explain").hidden = false;
-      $("explain-parts").hidden = true;
-      $("explain-note").textContent = error.message;
-      $("explain-note").lang = "en";
-    } else complain(error);
+    if (error.name !== "AbortError") note(error.message, error.fromServer ? "en" : language);
   }
 }
 
@@ -126,7 +122,6 @@ export function labelExplanation() {
     : t("The mask leaves this position as it is.");
   const unread = cell.score === null && !cell.masked;
   $("explain-weight").textContent = unread ? t("No step reads the end token, so this row has no weights.") : t("The softmax of this row gives the weight {weight}.", { weight: number(cell.weight, 4) });
-  $("explain-note").removeAttribute("lang");
   showRow();
 }
 

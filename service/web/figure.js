@@ -57,7 +57,6 @@ export async function draw(box, { title, ...bare }, heading, chosen) {
     return box.querySelector("svg");
   };
   box.setAttribute("aria-label", bare.description);
-  box.lang = heading.lang = "en"; // the server writes the texts of figures in English
   heading.replaceChildren(...[["strong", title.text], ["small", title.subtitle]].flatMap(([kind, lines]) => (
     [lines].flat().map((line) => Object.assign(document.createElement(kind), { textContent: line, dir: "auto" })))));
   for (let columns = bare.columns ?? panels(bare)?.length ?? 1; columns > 1; columns -= 1) {

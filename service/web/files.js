@@ -1,6 +1,7 @@
 // Files: dropped or chosen, translated by a job of the server, and fetched when they are done.
 
 import { fetchFile, get, remove, upload } from "./api.js";
+import { errorOf } from "./errors.js";
 import { glossary } from "./glossary.js";
 import { number, t, tn } from "./i18n.js";
 import { complain } from "./messages.js";
@@ -66,7 +67,7 @@ async function follow(file, control) {
     job = await get(`jobs/${job.id}`, control.signal);
     show(file, job);
   }
-  if (job.state === "failed") throw Object.assign(new Error(job.error.error), { fromServer: true });
+  if (job.state === "failed") throw errorOf(job.error);
   await finish(file, job, control.signal);
 }
 

@@ -4,17 +4,15 @@ import { startLanguage } from "./i18n.js";
 import { followTheme } from "./theme.js";
 
 const $ = (id) => document.getElementById(id);
-let labelTheme = () => {};
-let written = () => {};
 
 // `write` writes what a script shows: now, and again in another language.
 export function inEveryLanguage(write) {
-  written = write;
+  addEventListener("language", write);
   return write();
 }
 
-await startLanguage($("language"), () => { labelTheme(); written(); });
-labelTheme = followTheme($("theme"), () => {});
+await startLanguage($("language"));
+followTheme($("theme"));
 
 const contents = document.querySelector(".contents");
 if (contents && innerWidth < 1120) contents.open = false; // it would push the page away

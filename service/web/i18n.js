@@ -65,8 +65,8 @@ async function use(code) {
   for (const [write, message] of written) write(t(message));
 }
 
-// Show the page in the visitor's language. `list` switches it; `changed` writes again what scripts have written.
-export async function startLanguage(list, changed = () => {}) {
+// Show the page in the visitor's language. `list` switches it; then the event "language" tells scripts to write again.
+export async function startLanguage(list) {
   written = collect();
   await use(preferred()).catch(() => {}); // the page is in English then
   list.replaceChildren(...Object.entries(LANGUAGES).map(([code, name]) => Object.assign(new Option(name, code), { lang: code })));
@@ -75,6 +75,6 @@ export async function startLanguage(list, changed = () => {}) {
     try { localStorage.setItem(NAME, list.value); } catch { /* as above */ }
     await use(list.value).catch(() => {});
     list.value = language;
-    changed();
+    dispatchEvent(new Event("language"));
   });
 }

@@ -30,9 +30,8 @@ function begin() {
 async function start() {
   recall();
   listen({ open, begin: () => { recall(); begin(); } });
-  let labelTheme = () => {};
-  await startLanguage($("language"), () => {
-    labelTheme();
+  await startLanguage($("language"));
+  addEventListener("language", () => {
     say("");
     showChoices();
     showResults();
@@ -42,7 +41,7 @@ async function start() {
   listenToExplanation();
   listenToHeads();
   listenToSteps();
-  labelTheme = followTheme($("theme"), () => { look().catch(complain); });
+  followTheme($("theme"), () => { look().catch(complain); });
   try {
     const settings = await get("frontend/settings");
     session.limit = settings.charLimit > 0 ? settings.charLimit : Infinity; // -1 would mean no limit

@@ -2,6 +2,7 @@
 
 import { drawnModels } from "./gallery.js";
 import { glossary, usesGlossary } from "./glossary.js";
+import { language } from "./i18n.js";
 import { borrows, model, other, seen, sentences, shown } from "./session.js";
 import { state } from "./state.js";
 import { dark } from "./theme.js";
@@ -58,7 +59,7 @@ export function fieldsOfView(format) {
     if (fields[name] === value) delete fields[name];
   }
   const pictures = ["svg", "png", "html", "vega"];
-  if (pictures.includes(format)) fields.theme = dark() ? "dark" : "light";
+  if (pictures.includes(format)) Object.assign(fields, { theme: dark() ? "dark" : "light", language });
   if (format === "png") fields.scale = "2";
   return { ...fields, digest: digests.filter(Boolean).map((digest) => digest.slice(0, 19)).join(","), format };
 }

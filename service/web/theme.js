@@ -10,8 +10,8 @@ export function dark() {
   return chosen ? chosen === "dark" : preference.matches;
 }
 
-// `button` says what it does; `changed` is called when colours have changed. Returns the function that labels the button.
-export function followTheme(button, changed) {
+// `button` says what it does; `changed` is called when colours have changed.
+export function followTheme(button, changed = () => {}) {
   try {
     const kept = localStorage.getItem("theme");
     if (kept) root.dataset.theme = kept;
@@ -27,6 +27,6 @@ export function followTheme(button, changed) {
     change();
   });
   preference.addEventListener("change", change);
+  addEventListener("language", show);
   show();
-  return show;
 }

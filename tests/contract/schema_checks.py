@@ -14,6 +14,7 @@ REASONS = frozenset(
         *("character_limit", "batch_limit", "body_too_large", "empty_input", "input_too_long", "invalid_option"),
         *("key_required", "invalid_key", "invalid_token", "not_offered", "leg_required", "model_changed"),
         *("unsupported_document", "broken_document", "document_encoding", "document_too_large", "invalid_document"),
+        *("too_many_weights", "different_tokens"),  # which depend on the words of the texts
         "invalid_glossary",  # which glossaries there are, and which terms are the same
     }
 )

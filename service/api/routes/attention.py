@@ -173,7 +173,7 @@ async def _sentence(
     if form == "pharaoh":  # Accept: text/plain
         raise invalid("the attention of one sentence has no alignment; choose another format", param="format")
     digests = (fields.digest,) if fields.digest else ()
-    drawing = Drawing(form, fields.view, fields.theme, fields.scale, digests=digests)
+    drawing = Drawing(form, fields.view, fields.theme, fields.language, fields.scale, digests=digests)
     check_digests(drawing, [embedder.digest])
 
     async def make() -> Response:

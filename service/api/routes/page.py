@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from service.api.dependencies import RendererDep
 from service.api.etag import entity_tag, matches
-from service.api.header import header
+from service.api.header import head, header
 
 router = APIRouter(include_in_schema=False)
 
@@ -56,14 +56,15 @@ def asset_of(content: bytes, ending: str) -> Asset:
 
 @cache
 def assets(folder: Path) -> dict[str, Asset]:
-    """Return every file of a folder by its name, pages with their header."""
+    """Return every file of a folder by its name, pages with their head and header."""
     paths = [path for path in folder.iterdir() if path.suffix in MEDIA_TYPES]
-    return {path.name: asset_of(_with_header(path), path.suffix) for path in paths}
+    return {path.name: asset_of(_completed(path), path.suffix) for path in paths}
 
 
-def _with_header(path: Path) -> bytes:
-    place = ("", "./") if path.name == INDEX else (f"web/{path.name}", "../")
-    return path.read_bytes().replace(b"<!-- header -->", header(*place).encode())
+def _completed(path: Path) -> bytes:
+    place, root = ("", "./") if path.name == INDEX else (f"web/{path.name}", "../")
+    content = path.read_bytes().replace(b"<!-- head -->", head(root).encode())
+    return content.replace(b"<!-- header -->", header(place, root).encode())
 
 
 @router.get("/")

@@ -145,6 +145,7 @@ class AttentionRequest(Decoding):
         None, description="For `contrast`: compared with `target_text`, instead of the model's own translation"
     )
     theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
+    language: Annotated[Literal["en", "de", "fr"], Lowered] = Field("en", description="Of the words of pictures")
     scale: Number = Field(1.0, ge=LEAST_SCALE, le=MOST_SCALE, description="Pixels of a PNG for each pixel of the SVG")
     digest: Digests = Field(
         None, description="Digest of the model (of all, with commas, for `compare` and `models`), or its beginning: "

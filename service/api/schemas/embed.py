@@ -50,5 +50,6 @@ class SentenceAttentionRequest(Fields):
     format: Annotated[Literal["json", "svg", "png", "html", "csv", "npz", "vega"], Lowered] = "json"
     view: Annotated[Literal["heatmap", "lines"], Lowered] = "heatmap"
     theme: Annotated[Literal["light", "dark"], Lowered] = "light"
+    language: Annotated[Literal["en", "de", "fr"], Lowered] = "en"
     scale: Number = Field(1.0, ge=0.25, le=4)
     digest: str | None = None
