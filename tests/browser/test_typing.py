@@ -191,6 +191,8 @@ def test_the_language_of_the_page_is_switched_and_kept(page: Page, bodies: list[
     expect(page).to_have_title("Translucent: sehen, worauf eine Übersetzung achtet")
     expect(page.get_by_role("combobox", name="Von").locator("option:checked")).to_have_text("Englisch")
     expect(page.locator("#layer")).to_contain_text("Alignment-Schicht")
+    expect(page.locator("#figure svg")).to_contain_text("Gewicht")
+    expect(page.locator("#figure-heading")).to_contain_text("Alignment-Kopf")
     expect(page.get_by_role("button", name="Tabelle")).to_be_visible()
     expect(page.locator("#translation")).to_have_text("THE DOG")
     page.locator("#translation .word").nth(1).focus()
@@ -201,6 +203,17 @@ def test_the_language_of_the_page_is_switched_and_kept(page: Page, bodies: list[
     expect(page.locator("#models .card").first).to_contain_text("Standard für diese Sprachen")
     page.get_by_label("Sprache dieser Seite").select_option("en")
     expect(page.get_by_role("heading", level=1)).to_have_text("Models")
+
+
+def test_an_error_of_the_server_is_told_in_the_language_of_the_page(browser: Browser, url: str) -> None:
+    page = browser.new_context(locale="de-DE").new_page()
+    busy = {"error": "The queue of the model is full.", "code": "overloaded"}
+    page.route("**/translate", lambda route: route.fulfill(status=503, json=busy))
+    page.goto(f"{url}/#text=the+dog")
+    alert = page.get_by_role("alert")
+    expect(alert).to_have_text("Der Server ist ausgelastet. Versuchen Sie es gleich noch einmal.")
+    expect(alert).not_to_have_attribute("lang", "en")
+    page.context.close()
 
 
 @pytest.mark.parametrize("language", ["de", "fr"])

@@ -13,7 +13,11 @@ from service.figures.vega_lite import specification
 from service.figures.words import LanguageName, in_language
 from tests.figures.maps import make_map
 
-SAME = {"de": {"minus"}, "fr": {"score", "scores", "softmax", "source", "token"}}  # the same word as in English
+# Words that are the same as in English.
+SAME = {
+    "de": {"minus"},
+    "fr": {"occlusion", "score", "scores", "softmax", "source", "token"},
+}
 
 
 def maps() -> list[AttentionMap]:
