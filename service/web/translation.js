@@ -169,7 +169,7 @@ async function detect(signal) {
     showChoices();
     throw new Error(best?.confidence
       ? t("This looks like {language}. This server translates from {languages}.", { language: languageName(best.language), languages: sources().map(languageName).join(", ") })
-      : t("The language of this text was not recognised. Choose it in the list “From”."));
+      : t("The language of this text was not recognised. Choose it above the text."));
   }
   if (session.detected !== best.language) Object.assign(state, { model: "", leg: "1", layer: "", head: "" });
   session.detected = best.language;

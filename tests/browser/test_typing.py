@@ -79,7 +79,7 @@ def test_a_language_that_is_not_recognised_is_asked_for(
 ) -> None:
     page.get_by_role("combobox", name="From").select_option("auto")
     page.get_by_label("Text", exact=True).fill("Mañana por la tarde me gustaría ir al cine con mi hermana pequeña.")
-    expect(page.get_by_role("alert")).to_contain_text("was not recognised. Choose it in the list “From”.")
+    expect(page.get_by_role("alert")).to_contain_text("was not recognised. Choose it above the text.")
     assert translated(bodies) == []
 
 
