@@ -13,7 +13,7 @@ CAUTION = "Attention is evidence about what the model computed, not an explanati
 WORDS = {
     CAUTION: (
         "Attention zeigt, was das Modell berechnet hat. Sie erklärt nicht, warum es ein Wort gewählt hat.",
-        "L’attention montre ce que le modèle a calculé. Elle n’explique pas pourquoi il a choisi un mot.",
+        "L'attention montre ce que le modèle a calculé\u202f; elle n'explique pas pourquoi il a choisi un mot.",
     ),
     "The same as a table": ("Dasselbe als Tabelle", "La même chose en tableau"),
     "aligned words": ("alignierte Wörter", "mots alignés"),
