@@ -104,9 +104,9 @@ def typed(page: Page) -> None:
     page.locator("#text").press("ArrowLeft")
 
 
-DESK = {"viewport": {"width": 1440, "height": 900}}
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-DARK = {**DESK, "color_scheme": "dark", "locale": "fr-FR"}
+DESK: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}}
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+DARK: dict[str, Any] = {**DESK, "color_scheme": "dark", "locale": "fr-FR"}
 # A state of the page: the browser, the fields of its address, and what is done before the picture is taken.
 STATES: dict[str, tuple[dict[str, Any], dict[str, str], Callable[[Page], None]]] = {
     "page": (DESK, {"text": TEXT, "view": "heatmap"}, drawn),

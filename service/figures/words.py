@@ -77,9 +77,17 @@ def said(text: str, language: str) -> str:
 
 def in_language(figure: Figure, language: LanguageName) -> Figure:
     """Return a figure with its own words in a language."""
-    names = ("title", "row_title", "column_title", "quantity", "layer", "head")
-    panels = (
-        replace(panel, **{name: said(getattr(panel, name), language) for name in names}) for panel in figure.panels
+    panels = tuple(
+        replace(
+            panel,
+            title=said(panel.title, language),
+            row_title=said(panel.row_title, language),
+            column_title=said(panel.column_title, language),
+            quantity=said(panel.quantity, language),
+            layer=said(panel.layer, language),
+            head=said(panel.head, language),
+        )
+        for panel in figure.panels
     )
     notes = tuple(said(note, language) for note in figure.notes)
-    return replace(figure, notes=notes, panels=tuple(panels), language=language)
+    return replace(figure, notes=notes, panels=panels, language=language)
