@@ -49,7 +49,8 @@ def page(document: dict[str, Any], address: str) -> str:
         f'<!doctype html><html lang="en"><head>{head("./")}<title>{title} API</title>'
         '<link rel="stylesheet" href="web/pages.css"><script type="module" src="web/header.js"></script></head>'
         f'<body class="book">{header("docs", "./")}<div class="columns"><details class="contents" open '
-        f'translate="no"><summary>Contents</summary><nav aria-label="Contents"><ul>{contents}</ul></nav></details><main lang="en" translate="no">'
+        f'translate="no"><summary>Contents</summary><nav aria-label="Contents"><ul>{contents}</ul></nav>'
+        '</details><main lang="en" translate="no">'
         f"<h1>{title} {escape(info['version'])}</h1>{paragraphs}"
         '<p>For programs: <a href="openapi.json">openapi.json</a></p>'
         f"{sections}</main></div></body></html>"
