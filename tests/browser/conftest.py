@@ -16,7 +16,6 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     with running("-m", "tests.browser.serve_gallery") as server:
-        server.wait_for("ready")
         yield server.url
 
 

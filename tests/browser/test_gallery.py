@@ -23,7 +23,6 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for name in ("bahdanau-en-fr", "gallery"):
         (folder / name).symlink_to(MODELS / name)
     with running("-m", "service", "serve", TRANSLUCENT_MODELS_DIR=str(folder), TRANSLUCENT_GALLERY="true") as server:
-        server.wait_for("ready")
         yield server.url
 
 

@@ -66,6 +66,9 @@ def test_commands_options_and_settings_are_shown(arguments: list[str], words: li
         ),
         (["models", "--models-dir", "/nowhere"], {}, "/nowhere: there is no such folder", 1),
         (["nonsense"], {}, "No such command", 2),
+        (["keys", "list", "--file", "/nowhere"], {}, "translucent keys add", 2),
+        (["keys", "add", "a b", "--file", "/nowhere"], {}, "letters, digits", 2),
+        (["keys", "list"], {}, "--file", 2),
     ],
 )
 def test_what_is_wrong_is_said_without_a_traceback(

@@ -44,7 +44,6 @@ def attack(server: ServerProcess, folder: Path, phases: str, examples: int) -> i
 
 def test_a_few_cases_for_each_route(tmp_path: Path) -> None:
     with running_dummy() as server:
-        server.wait_for("ready")
         assert attack(server, tmp_path, "examples,fuzzing", 8) > 80
 
 
@@ -53,7 +52,6 @@ def test_a_few_cases_for_each_route(tmp_path: Path) -> None:
 def test_thousands_of_cases_over_real_models(tmp_path: Path) -> None:
     models = write_made_up_bundles(tmp_path / "models")
     with running("-m", "service", "serve", "--models-dir", str(models), "--device", "cpu") as server:
-        server.wait_for("ready")
         cases = attack(server, tmp_path, "examples,coverage,fuzzing", int(EXAMPLES))
         answer = httpx.post(f"{server.url}/translate", json={"q": "I lost.", "source": "en", "target": "fr"})
         metrics = httpx.get(f"{server.url}/metrics").text

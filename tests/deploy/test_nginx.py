@@ -107,7 +107,6 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     make_certificate(folder)
     settings = {"TRANSLUCENT_TRUSTED_PROXIES": "127.0.0.1", "TRANSLUCENT_RATE_LIMIT": "40/hour"}
     with running_dummy(0.3, "", **settings) as server:
-        server.wait_for("ready")
         plain, secure = free_port(), free_port()
         file = configured(folder, plain, secure, server.address[1])
         command = [str(NGINX), "-p", str(folder), "-c", str(file), "-e", str(folder / "error.log")]

@@ -17,9 +17,8 @@ import pytest
 
 from tests.deploy.bulk_job import RAY_ENVIRONMENT, made_up, prove
 from tests.support.polling import wait_until, wait_until_async
-from tests.support.server import free_port
+from tests.support.server import ROOT, free_port, processor_seconds
 
-ROOT = Path(__file__).parents[2]
 PYTHON = os.environ.get("RAY_PYTHON", "")
 MODELS = Path(os.environ.get("RAY_TEST_MODELS", ROOT / "models"))
 BUNDLES = sorted(path.parent for path in MODELS.glob("*-en-fr/manifest.json"))
@@ -62,11 +61,6 @@ def replicas() -> list[int]:
     """Return the processes of the replicas on this machine."""
     listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
     return [int(line.split()[0]) for line in listed.splitlines() if "ray::ServeReplica:default:translucent" in line]
-
-
-def processor_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text("utf-8").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def in_one_process(texts: list[str], folder: Path) -> dict[str, str]:

@@ -10,5 +10,4 @@ from tests.support.server import running
 @pytest.fixture(scope="package")
 def address() -> Iterator[str]:
     with running("-m", "service", "serve", TRANSLUCENT_LOG_FORMAT="json", TRANSLUCENT_PIVOT="en") as server:
-        server.wait_for("ready")
         yield server.url.partition("://")[2].rstrip("/")

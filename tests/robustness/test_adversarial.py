@@ -59,7 +59,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     folder = tmp_path_factory.mktemp("models")
     write_speaking_bundle(folder / "transformer-en-fr")
     with running("-m", "service", "serve", "--device", "cpu", TRANSLUCENT_MODELS_DIR=str(folder)) as server:
-        server.wait_for("ready")
         yield server
 
 

@@ -134,7 +134,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     write_speaking_bundle(folder / "transformer-en-fr")
     environment = {"TRANSLUCENT_MODELS_DIR": str(folder), "TRANSLUCENT_CACHE_MB": "64"}
     with running("-m", "service", "serve", "--device", "cpu", **environment) as server:
-        server.wait_for("ready")
         httpx.get(f"{server.url}/health/live")  # the first call prepares the route
         yield server
 

@@ -42,6 +42,5 @@ def test_a_limit_of_open_files_that_is_too_low_is_warned_about() -> None:
 
 def test_the_warning_is_one_line_at_the_start() -> None:
     with running_dummy(TRANSLUCENT_HOST="0.0.0.0") as server:
-        server.wait_for("ready")
         warnings = [line for line in server.lines if line["level"] == "warning"]
         assert ["without API keys and without a rate limit" in line["event"] for line in warnings] == [True]

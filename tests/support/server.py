@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class ServerProcess:
             with contextlib.suppress(ValueError):
                 self.lines.append(json.loads(line))
 
-    def wait_for(self, event: str, seconds: float = 60) -> dict[str, Any]:
+    def wait_for(self, event: str, seconds: float = 180) -> dict[str, Any]:
         """Return the first log line of an event."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -68,6 +69,12 @@ class ServerProcess:
         url = httpx.URL(self.url)
         return url.host, url.port or 80
 
+    @property
+    def children(self) -> list[int]:
+        """Return the processes that it has started."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")  # a child belongs to the thread that did it
+        return sorted(int(child) for task in tasks for child in task.read_text("ascii").split())
+
     def signal(self, number: int = signal.SIGTERM) -> None:
         """Send a signal."""
         self.process.send_signal(number)
@@ -80,10 +87,12 @@ class ServerProcess:
 
 
 @contextlib.contextmanager
-def running(*arguments: str, **environment: str) -> Iterator[ServerProcess]:
-    """Yield a server, and stop it at the end in any case."""
+def running(*arguments: str, ready: bool = True, **environment: str) -> Iterator[ServerProcess]:
+    """Yield a server, at once or when it is ready, and stop it at the end in any case."""
     server = ServerProcess(list(arguments), **environment)
     try:
+        if ready:
+            server.wait_for("ready")
         yield server
     finally:
         if server.process.poll() is None:
@@ -93,11 +102,11 @@ def running(*arguments: str, **environment: str) -> Iterator[ServerProcess]:
         server.process.stdout.close()
 
 
-@contextlib.contextmanager
-def running_dummy(seconds: float = 0.0, fault: str = "", **environment: str) -> Iterator[ServerProcess]:
-    """Yield the real server with a fake engine."""
-    with running("-m", "tests.support.serve_fake_engine", str(seconds), fault, **environment) as server:
-        yield server
+def running_dummy(
+    seconds: float = 0.0, fault: str = "", *, ready: bool = True, **environment: str
+) -> AbstractContextManager[ServerProcess]:
+    """Return the real server with a fake engine."""
+    return running("-m", "tests.support.serve_fake_engine", str(seconds), fault, ready=ready, **environment)
 
 
 def metric(url: str, name: str, **labels: str) -> float:
@@ -108,6 +117,12 @@ def metric(url: str, name: str, **labels: str) -> float:
         if found and all(f'{key}="{value}"' in (found[1] or "") for key, value in labels.items()):
             total += float(found[2])
     return total
+
+
+def processor_seconds(process: int) -> float:
+    """Return the processor time that a process has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text("utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def free_port() -> int:

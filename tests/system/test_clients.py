@@ -25,10 +25,13 @@ else:
     InferenceServerException = pytest.importorskip("tritonclient.utils").InferenceServerException
 
 
+MODEL = "transformer-en-fr"
+ADMIN = "let-me-in-please-1"
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
-    with running_dummy() as server:
-        server.wait_for("ready")
+    with running_dummy(TRANSLUCENT_ADMIN_TOKEN=ADMIN) as server:
         yield server
 
 
@@ -40,16 +43,10 @@ def test_libretranslatepy_works_unchanged(server: ServerProcess) -> None:
     assert {"code": "en", "name": "English", "targets": ["de", "en", "fr"]} in client.languages()
 
 
-MODEL = "transformer-en-fr"
-ADMIN = "let-me-in-please-1"
-
-
 @pytest.fixture(scope="module")
-def triton_client() -> Iterator[triton.InferenceServerClient]:
-    with running_dummy(TRANSLUCENT_ADMIN_TOKEN=ADMIN) as server:
-        server.wait_for("ready")
-        with triton.InferenceServerClient(server.url.removeprefix("http://")) as client:
-            yield client
+def triton_client(server: ServerProcess) -> Iterator[triton.InferenceServerClient]:
+    with triton.InferenceServerClient(server.url.removeprefix("http://")) as client:
+        yield client
 
 
 def tensor(name: str, *texts: str) -> triton.InferInput:
@@ -114,15 +111,10 @@ def test_tritons_own_client_works_on_the_repository(triton_client: triton.Infere
 def test_json_as_kserve_sends_it(server: ServerProcess) -> None:
     inputs = [{"name": "text", "shape": [2, 1], "datatype": "BYTES", "data": [["go"], ["i lost"]], "parameters": {}}]
     body = {"id": "a", "inputs": inputs, "parameters": None, "outputs": []}
-    headers = {"content-type": "application/json"}
-    answer = httpx.post(f"{server.url}/v2/models/{MODEL}/infer", json=body, headers=headers)
+    answer = httpx.post(f"{server.url}/v2/models/{MODEL}/infer", json=body)
     assert answer.headers["content-type"] == "application/json"
-    assert answer.json()["outputs"][0] == {
-        "name": "translation",
-        "shape": [2],
-        "datatype": "BYTES",
-        "data": ["GO", "I LOST"],
-    }
+    translation = {"name": "translation", "shape": [2], "datatype": "BYTES", "data": ["GO", "I LOST"]}
+    assert answer.json()["outputs"][0] == translation
 
 
 # As the sources of these programs send them.
@@ -130,10 +122,6 @@ RECORDED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Weblate": (
         {"json": {"api_key": "", "q": ["Hello.", "World"], "source": "en", "target": "fr", "alternatives": 2}},
         {"translatedText": ["HELLO.", "WORLD"], "alternatives": [["HELLO.!", "HELLO.?"], ["WORLD!", "WORLD?"]]},
-    ),
-    "Weblate, one answer for each": (
-        {"json": {"api_key": "", "q": ["Hello.", "World"], "source": "en", "target": "fr"}},
-        {"translatedText": ["HELLO.", "WORLD"]},
     ),
     "Mastodon": (
         {"json": {"q": ["<p>Hello</p>"], "source": "en", "target": "fr", "format": "html", "api_key": None}},
@@ -156,24 +144,16 @@ def test_recorded_requests_get_the_documented_answers(server: ServerProcess, nam
     request, expected = RECORDED[name]
     answer = httpx.post(f"{server.url}/translate", **request)
     assert answer.status_code == 200
-    body = answer.json()
-    if "alternatives" in expected:
-        assert body["translatedText"] == expected["translatedText"]
-        assert all(isinstance(text, str) for texts in body["alternatives"] for text in texts)
-    else:
-        assert body == expected
+    assert answer.json() == expected
 
 
-def test_the_languages_that_mastodon_asks_for(server: ServerProcess) -> None:
+def test_the_languages_that_mastodon_asks_for_and_reads_from_an_answer(server: ServerProcess) -> None:
     answer = httpx.get(f"{server.url}/languages", headers={"content-type": "application/x-www-form-urlencoded"})
     assert {language["code"]: language["targets"] for language in answer.json()}["en"] == ["de", "en", "fr"]
-
-
-def test_the_languages_that_mastodon_reads_from_an_answer(server: ServerProcess) -> None:
     texts = ["<p>I have lost my keys this morning.</p>", "<p>Where is the house?</p>"]
     body = {"q": texts, "source": "auto", "target": "fr", "format": "html", "api_key": None}
-    answer = httpx.post(f"{server.url}/translate", json=body).json()
-    assert [answer["detectedLanguage"][index]["language"] for index in range(len(texts))] == ["en", "en"]
+    found = httpx.post(f"{server.url}/translate", json=body).json()["detectedLanguage"]
+    assert [found[index]["language"] for index in range(len(texts))] == ["en", "en"]
 
 
 def test_home_assistants_command_as_the_docs_have_it(server: ServerProcess) -> None:

@@ -13,51 +13,25 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.polling import wait_until
+from tests.support.raw_http import HEALTH, JSON_HEAD, SLACK, START, connect, read_all, read_answer
 from tests.support.server import ServerProcess, running, running_dummy
 
 HEAD_SECONDS = 1.0
 SEND_SECONDS = 2.0
-SLACK = 10.0  # seconds that a busy machine may be late
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
-LIMITS = json.dumps({"head_seconds": HEAD_SECONDS, "send_seconds": SEND_SECONDS})
+BODY = json.dumps(TEXT).encode()
+POST = JSON_HEAD + b"Content-Length: %d\r\n" % len(BODY)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
-    with running_dummy(FAKE_LIMITS=LIMITS) as server:
-        server.wait_for("ready")
+    limits = json.dumps({"head_seconds": HEAD_SECONDS, "send_seconds": SEND_SECONDS})
+    with running_dummy(FAKE_LIMITS=limits) as server:
         settled = -1
         while settled != (settled := resident(server)):  # it still loads what guesses languages
             time.sleep(1)
         yield server
-
-
-def connect(server: ServerProcess) -> socket.socket:
-    """Return a new connection, whose operations take a few seconds at most."""
-    return socket.create_connection(server.address, timeout=SLACK)
-
-
-def read_all(connection: socket.socket) -> bytes:
-    """Return the bytes that arrive until the server closes."""
-    received = b""
-    with contextlib.suppress(ConnectionError):
-        while part := connection.recv(65536):
-            received += part
-    return received
-
-
-def answer_of(connection: socket.socket, pause: float = 0.0, until: float = 0.0) -> bytes:
-    """One whole answer, read as slowly as that until a time on time.monotonic."""
-    received = b""
-    while part := connection.recv(65536):
-        received += part
-        head, _, body = received.partition(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", head)
-        if length and len(body) >= int(length[1]):
-            break
-        if time.monotonic() < until:
-            time.sleep(pause)
-    return received
 
 
 def resident(server: ServerProcess) -> int:
@@ -78,55 +52,43 @@ def assert_serves(server: ServerProcess) -> None:
     assert answer.json() == {"translatedText": "I LOST."}
 
 
-def tell(connection: socket.socket, pieces: Iterator[bytes]) -> int:
-    """Send until the server does not want any more; returns how many bytes it took."""
-    taken = 0
+def send(connection: socket.socket, pieces: list[bytes]) -> None:
+    """Send until the server does not want any more."""
     with contextlib.suppress(OSError):
         for piece in pieces:
             connection.sendall(piece)
-            taken += len(piece)
-    return taken
 
 
-def answer_in(received: bytes) -> tuple[int, str]:
-    """Status and code of a refusal."""
+def refusal_in(received: bytes) -> tuple[int, str]:
+    """Return status and code of a refusal."""
     head, _, body = received.partition(b"\r\n\r\n")
     return int(head.split()[1]), str(json.loads(body)["code"])
 
 
-START = b"GET /health HTTP/1.1\r\nHost: x\r\n"
 MEGABYTE = 1_000_000
+CHUNKED = b"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+HEADERS, LETTERS = b"A: b\r\n" * (MEGABYTE // 6), b"a" * MEGABYTE
 TOO_MUCH = {
-    "tiny headers": (START, b"A: b\r\n" * (MEGABYTE // 6), 431, "headers_too_large"),
-    "one header": (START + b"A: ", b"a" * MEGABYTE, 431, "headers_too_large"),
-    "one name": (START, b"a" * MEGABYTE, 431, "headers_too_large"),
-    "one URL": (b"GET /", b"a" * MEGABYTE, 414, "url_too_long"),
-    "trailers": (
-        b"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
-        b"A: b\r\n" * (MEGABYTE // 6),
-        431,
-        "headers_too_large",
-    ),
-    "a chunk's extension": (
-        b"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;a=",
-        b"a" * MEGABYTE,
-        431,
-        "headers_too_large",
-    ),
+    "tiny headers": (START, HEADERS, 431, "headers_too_large"),
+    "one header": (START + b"A: ", LETTERS, 431, "headers_too_large"),
+    "one name": (START, LETTERS, 431, "headers_too_large"),
+    "one URL": (b"GET /", LETTERS, 414, "url_too_long"),
+    "trailers": (CHUNKED + b"0\r\n", HEADERS, 431, "headers_too_large"),
+    "a chunk's extension": (CHUNKED + b"1;a=", LETTERS, 431, "headers_too_large"),
 }
 
 
 @pytest.mark.parametrize("kind", TOO_MUCH)
-def test_64_megabytes_in_place_of_a_head_cost_next_to_nothing(server: ServerProcess, kind: str) -> None:
+def test_32_megabytes_in_place_of_a_head_cost_next_to_nothing(server: ServerProcess, kind: str) -> None:
     start, megabyte, status, code = TOO_MUCH[kind]
     assert_serves(server)
     before, known = resident(server), cut_off(server, code)
     with connect(server) as connection:
-        sending = threading.Thread(target=tell, args=(connection, iter([start, *[megabyte] * 64])))
+        sending = threading.Thread(target=send, args=(connection, [start, *[megabyte] * 32]))
         sending.start()
         received = read_all(connection)
         sending.join(SLACK)
-    assert answer_in(received) == (status, code)
+    assert refusal_in(received) == (status, code)
     assert b"\r\nx-request-id: " in received
     assert resident(server) - before < 10 * MEGABYTE
     assert cut_off(server, code) == known + 1
@@ -147,7 +109,7 @@ def test_64_megabytes_in_place_of_a_head_cost_next_to_nothing(server: ServerProc
 def test_heads_may_be_as_large_as_the_limits(server: ServerProcess, request_: bytes, status: int) -> None:
     with connect(server) as connection:
         connection.sendall(request_)
-        assert answer_of(connection).startswith(b"HTTP/1.1 %d " % status)
+        assert read_answer(connection).startswith(b"HTTP/1.1 %d " % status)
 
 
 def closed_after(connections: list[socket.socket], seconds: float) -> dict[int, bytes]:
@@ -174,41 +136,39 @@ def test_200_silent_connections_are_closed_while_others_are_served(server: Serve
         assert_serves(server)
 
 
-def test_a_head_that_drips_is_not_waited_for(server: ServerProcess) -> None:
+@pytest.mark.parametrize(("first", "drop"), [(START, b"A: b\r\n"), (HEALTH, b"\r\n")])
+def test_a_head_that_drips_is_not_waited_for(server: ServerProcess, first: bytes, drop: bytes) -> None:
     """Also on a connection that has been answered on, and where nothing but line ends arrives."""
-    for first, drop in ((b"", b"A: b\r\n"), (b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n", b"\r\n")):
-        with connect(server) as connection:
-            connection.sendall(first)
-            if first:
-                assert answer_of(connection).startswith(b"HTTP/1.1 200")
-            else:
-                connection.sendall(START)
-            begun = time.monotonic()
-            with contextlib.suppress(OSError):
-                while not select.select([connection], [], [], 0.1)[0]:
-                    connection.sendall(drop)
-                    assert time.monotonic() - begun < HEAD_SECONDS + SLACK
-
-
-def test_a_connection_between_two_requests_may_rest(server: ServerProcess) -> None:
     with connect(server) as connection:
-        for _ in range(2):
-            connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert answer_of(connection).startswith(b"HTTP/1.1 200")
+        connection.sendall(first)
+        if first == HEALTH:
+            assert read_answer(connection).startswith(b"HTTP/1.1 200")
+        begun = time.monotonic()
+        with contextlib.suppress(OSError):
+            while not select.select([connection], [], [], 0.1)[0]:
+                connection.sendall(drop)
+                assert time.monotonic() - begun < HEAD_SECONDS + SLACK
+
+
+def test_a_connection_may_rest_between_requests_and_a_body_take_longer_than_a_head(server: ServerProcess) -> None:
+    with connect(server) as connection:
+        connection.sendall(HEALTH)
+        assert read_answer(connection).startswith(b"HTTP/1.1 200")
+        for part in (POST + b"\r\n", BODY):
             time.sleep(HEAD_SECONDS * 1.5)
-
-
-def test_a_body_may_take_longer_than_a_head(server: ServerProcess) -> None:
-    body = json.dumps(TEXT).encode()
-    with connect(server) as connection:
-        head = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        connection.sendall(head % len(body))
-        time.sleep(HEAD_SECONDS * 1.5)
-        connection.sendall(body)
-        assert answer_of(connection).startswith(b"HTTP/1.1 200")
+            connection.sendall(part)
+        assert read_answer(connection).startswith(b"HTTP/1.1 200")
 
 
 LARGE = b"GET /web/vega.js HTTP/1.1\r\nHost: x\r\n\r\n"  # some hundred kilobytes that cost the server nothing
+
+
+@pytest.fixture(scope="module")
+def whole(server: ServerProcess) -> bytes:
+    """Return what the large request is answered with."""
+    content = httpx.get(f"{server.url}/web/vega.js", headers={"Accept-Encoding": "identity"}, timeout=60).content
+    assert len(content) > 500_000
+    return content
 
 
 def small_window(server: ServerProcess) -> socket.socket:
@@ -220,71 +180,61 @@ def small_window(server: ServerProcess) -> socket.socket:
     return connection
 
 
-def test_20_clients_that_do_not_read_are_cut_off_while_others_are_served(server: ServerProcess) -> None:
+def test_20_clients_that_do_not_read_are_cut_off_while_others_are_served(server: ServerProcess, whole: bytes) -> None:
     known = cut_off(server, "unread")
-    assert len(httpx.get(f"{server.url}/web/vega.js", timeout=60).content) > 500_000
+
+    def all_are_cut_off() -> bool:
+        assert_serves(server)
+        return cut_off(server, "unread") >= known + 20
+
     with contextlib.ExitStack() as stack:
-        connections = [stack.enter_context(small_window(server)) for _ in range(20)]
-        for connection in connections:
-            connection.sendall(LARGE * 16)
-        end = time.monotonic() + SEND_SECONDS + 3 * SLACK
-        while cut_off(server, "unread") < known + 20:
-            assert_serves(server)
-            assert time.monotonic() < end, f"only {cut_off(server, 'unread') - known:g} are cut off"
-            time.sleep(0.2)
+        for _ in range(20):
+            stack.enter_context(small_window(server)).sendall(LARGE * 16)
+        wait_until(all_are_cut_off, SEND_SECONDS + 3 * SLACK, pause=0.2)
 
 
-def test_a_client_that_reads_slowly_gets_everything(server: ServerProcess) -> None:
-    whole = httpx.get(f"{server.url}/web/vega.js", headers={"Accept-Encoding": "identity"}, timeout=60).content
+def test_a_client_that_reads_slowly_gets_everything(server: ServerProcess, whole: bytes) -> None:
     with small_window(server) as connection:
         connection.sendall(LARGE)
-        begun = time.monotonic()
-        received = answer_of(connection, pause=0.01, until=begun + 2 * SEND_SECONDS)
+        received = read_answer(connection, pause=0.01, until=time.monotonic() + 2 * SEND_SECONDS)
     assert received.partition(b"\r\n\r\n")[2] == whole
 
 
 def test_requests_may_be_sent_before_their_turn_but_not_by_the_thousand(server: ServerProcess) -> None:
-    one = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
     with connect(server) as connection:
-        connection.sendall(one * 20)
+        connection.sendall(HEALTH * 20)
         received = b""
         while received.count(b"HTTP/1.1 200") < 20:
             part = connection.recv(65536)
             assert part
             received += part
     with connect(server) as connection:
-        connection.sendall(one * 5000)
+        connection.sendall(HEALTH * 5000)
         assert read_all(connection).count(b"HTTP/1.1 200") < 100
     assert_serves(server)
 
 
 def test_an_upgrade_is_answered_as_if_it_had_not_been_asked_for_and_not_logged(server: ServerProcess) -> None:
-    upgrade = b"Connection: Upgrade\r\nUpgrade: %s\r\n"
+    upgrade = b"Connection: Upgrade\r\nUpgrade: %s\r\n\r\n"
     with connect(server) as connection:
-        for protocol in (b"websocket", b"h2c"):
-            connection.sendall(START + upgrade % protocol + b"\r\n")
-            assert answer_of(connection).startswith(b"HTTP/1.1 200")
-        body = json.dumps(TEXT).encode()
-        head = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
-        connection.sendall(head % len(body) + upgrade % b"h2c" + b"\r\n" + body)
-        assert answer_of(connection).endswith(b'{"translatedText":"I LOST."}')
-    assert "WebSocket" not in "".join(server.raw)
-    assert "pgrade" not in "".join(server.raw)
+        for request, answer in (
+            (START + upgrade % b"websocket", b"}"),
+            (START + upgrade % b"h2c", b"}"),
+            (POST + upgrade % b"h2c" + BODY, b'{"translatedText":"I LOST."}'),
+        ):
+            connection.sendall(request)
+            received = read_answer(connection)
+            assert (received[:12], received[-len(answer) :]) == (b"HTTP/1.1 200", answer)
+    assert not re.search("WebSocket|pgrade", "".join(server.raw))
 
 
-def test_addresses_have_a_share_of_the_connections() -> None:
-    with running_dummy(FAKE_LIMITS='{"address_limit": 3}') as server, contextlib.ExitStack() as stack:
-        server.wait_for("ready")
-        for _ in range(3):
-            stack.enter_context(connect(server))
-        with connect(server) as one_more:
-            assert answer_in(read_all(one_more)) == (429, "too_many_from_address")
-
-
-def test_a_full_server_takes_the_place_of_whoever_has_been_idle_for_longest() -> None:
-    with running_dummy(TRANSLUCENT_CONNECTION_LIMIT="8") as server, contextlib.ExitStack() as stack:
-        server.wait_for("ready")
-        idle = [stack.enter_context(connect(server)) for _ in range(8)]
+def test_addresses_have_a_share_and_a_full_server_closes_what_has_been_idle_for_longest() -> None:
+    limits = {"FAKE_LIMITS": '{"address_limit": 3}', "TRANSLUCENT_CONNECTION_LIMIT": "8"}
+    with running_dummy(**limits) as server, contextlib.ExitStack() as stack:
+        idle = [stack.enter_context(connect(server, "127.0.0.2")) for _ in range(3)]
+        with connect(server, "127.0.0.2") as one_more:
+            assert refusal_in(read_all(one_more)) == (429, "too_many_from_address")
+        idle += [stack.enter_context(connect(server, f"127.0.0.{3 + number // 3}")) for number in range(5)]
         assert_serves(server)
         assert set(closed_after(idle, 2)) == {0}
 
@@ -293,7 +243,6 @@ def test_with_few_open_files_new_connections_take_the_places_of_idle_ones() -> N
     few = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); sys.argv = ['', '0']; "
     serve = "runpy.run_module('tests.support.serve_fake_engine', run_name='__main__')"
     with running("-c", few + serve) as server, contextlib.ExitStack() as stack:
-        server.wait_for("ready")
         assert any("64 open files, so it holds" in line["event"] for line in server.lines)
         for _ in range(100):
             stack.enter_context(connect(server))

@@ -4,56 +4,69 @@ import asyncio
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.support.polling import wait_until_async
-from tests.support.server import ServerProcess, metric, running
+from tests.support.server import ServerProcess, metric, processor_seconds, running
 from tests.support.toy_onnx import write_speaking_bundle
 from tests.system.load import Load, codes, status_of, status_of_translation
 
+ADMIN_TOKEN = "a-token-for-these-tests-only"
+ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    write_speaking_bundle(tmp_path / "transformer-en-fr")
-    settings = {
-        "TRANSLUCENT_MODELS_DIR": str(tmp_path),
-        "TRANSLUCENT_ENGINE_PROCESSES": "2",
-        "TRANSLUCENT_DRAIN_DELAY_SECONDS": "2",
-    }
-    with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
-        server.wait_for("ready")
+
+def serving(models: Path, processes: int, **settings: str) -> AbstractContextManager[ServerProcess]:
+    common = {"TRANSLUCENT_MODELS_DIR": str(models), "TRANSLUCENT_ENGINE_PROCESSES": str(processes)}
+    common["TRANSLUCENT_ADMIN_TOKEN"] = ADMIN_TOKEN
+    return running("-m", "service", "serve", "--device", "cpu", **common, **settings)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_speaking_bundle(tmp_path_factory.mktemp("models") / "transformer-en-fr").parent
+
+
+@pytest.fixture(scope="module")
+def server(models: Path) -> Iterator[ServerProcess]:
+    with serving(models, 2) as server:
         yield server
 
 
 def engines(server: ServerProcess) -> list[int]:
     """Return the engine processes of a server."""
-    tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")  # a child belongs to the thread that started it
-    children = [int(child) for task in tasks for child in task.read_text(encoding="ascii").split()]
-    commands = {child: Path(f"/proc/{child}/cmdline").read_text() for child in sorted(children)}
-    return [child for child, command in commands.items() if "engine_process.server" in command]
+    return [child for child in server.children if "engine_process.server" in Path(f"/proc/{child}/cmdline").read_text()]
 
 
-def seconds_of(process: int) -> float:
-    """Processor time that a process has taken."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+async def is_idle(server: ServerProcess) -> None:
+    """Wait until nothing is left of the load, in the figures of all processes together."""
+    await wait_until_async(lambda: metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0)
 
 
 async def test_processes_share_requests_of_every_kind_and_their_figures_add_up(server: ServerProcess) -> None:
-    before = [seconds_of(process) for process in engines(server)]
+    before = [processor_seconds(process) for process in engines(server)]
     assert len(before) == 2
     finished = metric(server.url, "sentences_total")
     async with Load(server.url, callers=12) as load:
         await load.until(400)
     assert load.lost == []
     assert set(load.statuses) == {200}
-    assert all(after > since for after, since in zip(map(seconds_of, engines(server)), before, strict=True))
-    translated = metric(server.url, "sentences_total") - finished
-    assert translated >= 300  # a request with a target text has none of its own
-    await wait_until_async(lambda: metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0)
+    assert all(after > since for after, since in zip(map(processor_seconds, engines(server)), before, strict=True))
+    assert metric(server.url, "sentences_total") - finished >= 300  # one with a target text has none of its own
+    for number in "01":
+        assert metric(server.url, "engine_process_cpu_seconds_total", process=number) > 0
+        assert metric(server.url, "engine_process_resident_memory_bytes", process=number) > 10e6
+    await is_idle(server)
+
+
+def test_they_do_not_inherit_secrets(server: ServerProcess) -> None:
+    for child in server.children:
+        inherited = Path(f"/proc/{child}/environ").read_bytes()
+        assert b"TRANSLUCENT_MODELS_DIR" in inherited
+        assert ADMIN_TOKEN.encode() not in inherited
 
 
 async def test_answers_do_not_depend_on_the_process(server: ServerProcess) -> None:
@@ -64,10 +77,11 @@ async def test_answers_do_not_depend_on_the_process(server: ServerProcess) -> No
     assert answers[0].status_code == 200
 
 
-def test_metrics_have_the_memory_and_processor_time_of_each_engine_process(server: ServerProcess) -> None:
-    for number in range(len(engines(server))):
-        assert metric(server.url, "engine_process_cpu_seconds_total", process=str(number)) > 0
-        assert metric(server.url, "engine_process_resident_memory_bytes", process=str(number)) > 10e6
+def test_a_server_goes_on_after_its_processes_were_paused(server: ServerProcess) -> None:
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for process in engines(server):
+            os.kill(process, number)
+    assert status_of_translation(server) == 200
 
 
 async def test_one_process_that_is_killed_is_restarted_while_the_other_goes_on(server: ServerProcess) -> None:
@@ -86,15 +100,13 @@ async def test_one_process_that_is_killed_is_restarted_while_the_other_goes_on(s
     assert metric(server.url, "engine_restarts_total") == 1
     assert other in engines(server)
     assert len(engines(server)) == 2
-    await wait_until_async(lambda: metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0)
+    await is_idle(server)
 
 
-async def test_the_only_process_comes_back_without_a_restart_of_the_server(tmp_path: Path) -> None:
-    write_speaking_bundle(tmp_path / "transformer-en-fr")
-    with running("-m", "service", "serve", "--device", "cpu", TRANSLUCENT_MODELS_DIR=str(tmp_path)) as server:
-        server.wait_for("ready")
+async def test_the_only_process_comes_back_without_a_restart_of_the_server(models: Path) -> None:
+    with serving(models, 1) as server:
         [victim] = engines(server)
-        async with Load(server.url, callers=8) as load:
+        async with Load(server.url) as load:
             await load.until(16)
             os.kill(victim, signal.SIGSTOP)
             await asyncio.sleep(0.5)  # every caller now waits for an answer of this process
@@ -105,31 +117,24 @@ async def test_the_only_process_comes_back_without_a_restart_of_the_server(tmp_p
             await load.until(16)
         assert load.lost == []
         assert set(load.statuses) <= {200, 503}
-        assert codes(load)[503] <= {"interrupted", "not_ready", "overloaded"}
-        assert "interrupted" in codes(load)[503]
+        assert "interrupted" in codes(load)[503] <= {"interrupted", "not_ready", "overloaded"}
         assert status_of_translation(server) == 200
         assert engines(server) != [victim]
         assert server.process.poll() is None
 
 
-async def test_what_runs_in_them_is_finished_when_the_server_is_told_to_stop(server: ServerProcess) -> None:
-    processes = engines(server)
-    async with Load(server.url, callers=12) as load:
-        await load.until(24)
-        for process in [server.process.pid, *processes]:  # as a terminal does it
-            os.kill(process, signal.SIGINT)
-        await load.over()
-    assert await asyncio.to_thread(server.exit_code, 60) == 0
+async def test_what_runs_in_them_is_finished_when_the_server_is_told_to_stop(models: Path) -> None:
+    with serving(models, 2, TRANSLUCENT_DRAIN_DELAY_SECONDS="2") as server:
+        processes = engines(server)
+        async with Load(server.url, callers=12) as load:
+            await load.until(24)
+            for process in [server.process.pid, *processes]:  # as a terminal does it
+                os.kill(process, signal.SIGINT)
+            await load.over()
+        assert await asyncio.to_thread(server.exit_code, 60) == 0
     assert load.lost == []
     assert set(load.statuses) <= {200, 503}
     await wait_until_async(lambda: not any(Path(f"/proc/{process}").exists() for process in processes))
-
-
-def test_a_server_goes_on_after_its_processes_were_paused(server: ServerProcess) -> None:
-    for number in (signal.SIGSTOP, signal.SIGCONT):
-        for process in engines(server):
-            os.kill(process, number)
-    assert status_of_translation(server) == 200
 
 
 # Read by every interpreter that is started with this folder in its path, and so by engine processes.
@@ -155,23 +160,15 @@ async def test_a_bundle_whose_load_hangs_in_an_engine_process_holds_up_nobody(tm
     site.mkdir()
     (site / "sitecustomize.py").write_text(HANGING_LOAD, "utf-8")
     write_speaking_bundle(models / "transformer-en-fr")
-    settings = {
-        "PYTHONPATH": str(site),
-        "TRANSLUCENT_MODELS_DIR": str(models),
-        "TRANSLUCENT_LOAD_TIMEOUT_SECONDS": "2",
-        "TRANSLUCENT_ADMIN_TOKEN": "a-token-for-these-tests-only",
-    }
-    admin = {"Authorization": f"Bearer {settings['TRANSLUCENT_ADMIN_TOKEN']}"}
     text = {"q": "I lost.", "source": "en", "target": "fr"}
-    with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
-        server.wait_for("ready")
+    with serving(models, 1, PYTHONPATH=str(site), TRANSLUCENT_LOAD_TIMEOUT_SECONDS="2") as server:
         processes = engines(server)
         write_speaking_bundle(models / "hangs-en-de", name="hangs-en-de", target_language="de")
         write_speaking_bundle(models / "transformer-en-es", name="transformer-en-es", target_language="es")
         async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
             load = "/v2/repository/models/{}/load"
-            hanging = asyncio.create_task(client.post(load.format("hangs-en-de"), headers=admin))
-            other = asyncio.create_task(client.post(load.format("transformer-en-es"), headers=admin))
+            hanging = asyncio.create_task(client.post(load.format("hangs-en-de"), headers=ADMIN))
+            other = asyncio.create_task(client.post(load.format("transformer-en-es"), headers=ADMIN))
             answers = []
             while not (hanging.done() and other.done()):
                 answers.append((await client.post("/translate", json=text)).status_code)

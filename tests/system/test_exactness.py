@@ -20,7 +20,6 @@ async def test_configurations_change_no_byte_of_any_answer(tmp_path: Path) -> No
         # The toy model writes tokens that its tokenizer lacks, which values cannot be found among.
         settings = {"TRANSLUCENT_MODELS_DIR": str(tmp_path), "TRANSLUCENT_VALUES": "off", **CONFIGURATIONS[name]}
         with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
-            server.wait_for("ready")
             found[name] = await answers_of(server.url, requests)
             looked_up = metric(server.url, "cache_sentences_total", result="hit")
             assert (looked_up > 20) is name.endswith("cache")

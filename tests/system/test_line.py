@@ -73,7 +73,6 @@ def test_the_server_translates_and_shows_whose_attention_it_was(
     line: tuple[Path, Path], development: tuple[list[str], list[str]]
 ) -> None:
     with running("-m", "service", "serve", "--models-dir", str(line[1]), "--device", "cpu") as server:
-        server.wait_for("ready", 120)
         source = development[0][0]
         body = {"q": source, "source": "en", "target": "fr"}
         translated = httpx.post(f"{server.url}/translate", json=body).json()["translatedText"]
@@ -93,7 +92,6 @@ def test_pictures_of_a_hundred_sentences_hold_their_numbers_and_words(line: tupl
     sentences = [row.split("\t")[0] for row in rows[:: len(rows) // (100 - len(UNSEEN))]][: 100 - len(UNSEEN)]
     assert len({*sentences, *UNSEEN}) == 100
     with running("-m", "service", "serve", "--models-dir", str(line[1]), "--device", "cpu") as server:
-        server.wait_for("ready", 120)
         with httpx.Client(base_url=server.url, timeout=60) as client:
             for number, text in enumerate([*UNSEEN, *sentences]):
                 fields = {"text": text, "source": "en", "target": "fr", "theme": "light"}

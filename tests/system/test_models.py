@@ -31,7 +31,6 @@ def server() -> Iterator[ServerProcess]:
     if not list(MODELS.glob("*/manifest.json")):
         pytest.skip(f"there is no model in {MODELS}")
     with running("-m", "service", "serve", "--models-dir", str(MODELS), "--device", "cpu") as server:
-        server.wait_for("ready", 120)
         yield server
         server.signal()
         assert server.exit_code() == 0

@@ -28,7 +28,6 @@ def server() -> Iterator[ServerProcess]:
         "TRANSLUCENT_LOG_FORMAT": "json",
     }
     with running("-m", "service", "serve", *options, **settings) as server:
-        server.wait_for("ready", 120)
         yield server
         server.signal()
         assert server.exit_code() == 0

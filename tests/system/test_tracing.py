@@ -80,7 +80,6 @@ def test_a_collector_gets_the_stages_and_may_go_away(collector: Collector, tmp_p
         "OTEL_BSP_SCHEDULE_DELAY": "100",
     }
     with running("-m", "service", "serve", "--models-dir", str(models), "--device", "cpu", **environment) as server:
-        server.wait_for("ready")
         headers = {"traceparent": f"00-{TRACE}-{CALLER}-01"}
         assert httpx.post(f"{server.url}/translate", json=TEXT, headers=headers, timeout=60).status_code == 200
         received = collector.wait_for("POST /translate")

@@ -81,7 +81,6 @@ def over_http(url: str, log: Path) -> Iterator[int]:
 
 async def test_the_tools_of_a_server_say_the_same_over_http(tmp_path: Path) -> None:
     with running("-m", "service", "serve", "--models-dir", str(MODELS), "--device", "cpu") as server:
-        server.wait_for("ready")
         async with Client(server_of(Models(server.url, None, None))) as client:
             remote = await used(client)
         with over_http(server.url, tmp_path / "stderr") as port:

@@ -26,7 +26,6 @@ TWO = "A man is sleeping. A dog runs."
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     with running("-m", "service", "serve", "--models-dir", str(MODELS), "--device", "cpu") as server:
-        server.wait_for("ready")
         yield server.url
 
 
