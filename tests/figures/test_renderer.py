@@ -8,6 +8,7 @@ import threading
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from service.engine.errors import Overloaded
@@ -49,6 +50,16 @@ async def test_hostile_texts_are_drawn_as_text(renderer: FigureRenderer, view: s
     assert set(labels(found.source_tokens)) <= texts(svg)
     assert b"<script" not in svg
     assert b"<img" not in svg
+
+
+async def test_every_weight_is_a_cell_and_a_larger_one_is_never_lighter(renderer: FigureRenderer) -> None:
+    found = make_map()
+    picture = ElementTree.fromstring(await renderer.draw(specification(one(found)), "svg"))
+    cells = next(item for item in picture.iter(f"{SVG}g") if item.get("class", "").startswith("mark-rect"))
+    colours = [cell.attrib["fill"].removeprefix("rgb(").rstrip(")").split(",") for cell in cells.iter(f"{SVG}path")]
+    lightness = np.asarray(colours, float) @ [0.2126, 0.7152, 0.0722]
+    assert lightness.size == found.weights.size
+    assert np.all(np.diff(lightness[np.argsort(found.weights.ravel(), kind="stable")]) <= 1.0)
 
 
 async def test_a_process_that_dies_is_replaced(renderer: FigureRenderer) -> None:

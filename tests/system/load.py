@@ -14,6 +14,13 @@ import httpx
 from tests.support.server import ServerProcess
 
 LINES = ("I lost.", "He's calm.", "I'm home, and she isn't! Go, go, go.", "The cat; the dog.")
+PAIR = {"source": "en", "target": "fr"}
+KINDS: tuple[Callable[[str], tuple[str, str, dict[str, Any]]], ...] = (
+    lambda text: ("POST", "/translate", {"json": {"q": text, **PAIR}}),
+    lambda text: ("POST", "/translate", {"json": {"q": [text], "details": True, **PAIR}}),
+    lambda text: ("GET", "/attention", {"params": {"text": text, **PAIR}}),
+    lambda text: ("POST", "/translate/stream", {"json": {"q": text, **PAIR}}),
+)
 
 
 @dataclass
@@ -60,16 +67,10 @@ class Load:
                 await asyncio.sleep(0.01)
 
     async def _call(self, numbers: itertools.count[int]) -> None:
-        kinds: tuple[Callable[[str], tuple[str, str, dict[str, Any]]], ...] = (
-            _translate,
-            _details,
-            _attention,
-            _stream,
-        )
         while self._running:
             number = next(numbers)
             text = LINES[number % len(LINES)]
-            method, path, options = kinds[number // len(LINES) % len(kinds)](text)
+            method, path, options = KINDS[number // len(LINES) % len(KINDS)](text)
             try:
                 answer = await self._client.request(method, path, **options)
             except httpx.ConnectError:
@@ -78,22 +79,6 @@ class Load:
                 self.lost.append(f"{path}: {error!r}")
             else:
                 self.answers.append((text, answer))
-
-
-def _translate(text: str) -> tuple[str, str, dict[str, Any]]:
-    return "POST", "/translate", {"json": {"q": text, "source": "en", "target": "fr"}}
-
-
-def _details(text: str) -> tuple[str, str, dict[str, Any]]:
-    return "POST", "/translate", {"json": {"q": [text], "source": "en", "target": "fr", "details": True}}
-
-
-def _attention(text: str) -> tuple[str, str, dict[str, Any]]:
-    return "GET", "/attention", {"params": {"text": text, "source": "en", "target": "fr"}}
-
-
-def _stream(text: str) -> tuple[str, str, dict[str, Any]]:
-    return "POST", "/translate/stream", {"json": {"q": text, "source": "en", "target": "fr"}}
 
 
 def codes(load: Load) -> dict[int, set[str]]:
@@ -112,5 +97,4 @@ def status_of(server: ServerProcess, path: str) -> int:
 
 def status_of_translation(server: ServerProcess) -> int:
     """Return the status of the answer to one short translation."""
-    body = {"q": LINES[0], "source": "en", "target": "fr"}
-    return httpx.post(f"{server.url}/translate", json=body, timeout=20).status_code
+    return httpx.post(f"{server.url}/translate", json={"q": LINES[0], **PAIR}, timeout=20).status_code

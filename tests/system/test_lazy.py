@@ -9,7 +9,6 @@ import pytest
 
 from service.engine.lazy.memory import MEBIBYTE, resident_bytes
 from tests.support.made_up_bundles import write_copies, write_made_up_bundles
-from tests.support.polling import wait_until
 from tests.support.server import ServerProcess, metric, running
 
 LANGUAGES = ("de", "es", "fr", "it", "nl", "pl", "pt", "ru", "sv", "uk")
@@ -28,9 +27,7 @@ def lazy_server(folder: Path, **settings: str) -> AbstractContextManager[ServerP
 
 def memory(server: ServerProcess) -> int:
     """Return the resident memory of the server and its engine process."""
-    process = server.process.pid
-    children = Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split()
-    return resident_bytes([process, *map(int, children)])
+    return resident_bytes([server.process.pid, *server.children])
 
 
 def translate(url: str, target: str) -> httpx.Response:
@@ -45,7 +42,6 @@ def states(url: str) -> dict[str, str]:
 def test_ten_models_answer_below_a_memory_limit_for_three(ten_models: Path) -> None:
     with lazy_server(ten_models) as server:
         url = server.url
-        wait_until(lambda: httpx.get(f"{url}/health/ready").status_code == 200)
         assert set(states(url).values()) == {"closed"}
         assert [len(each["targets"]) for each in httpx.get(f"{url}/languages").json() if each["code"] == "en"] == [11]
         assert translate(url, "fr").status_code == 200
@@ -55,7 +51,6 @@ def test_ten_models_answer_below_a_memory_limit_for_three(ten_models: Path) -> N
     limit = idle // MEBIBYTE + 30
     with lazy_server(ten_models, TRANSLUCENT_MEMORY_LIMIT_MB=str(limit)) as server:
         url = server.url
-        wait_until(lambda: httpx.get(f"{url}/health/ready").status_code == 200)
         most = 0
         for target in LANGUAGES:
             assert translate(url, target).status_code == 200

@@ -1,53 +1,31 @@
 """Traces of a real server, as a collector receives them; and a collector that is away."""
 
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tests.support.made_up_bundles import write_made_up_bundles
+from tests.support.polling import wait_until
 from tests.support.server import running
+from tests.support.toy_onnx import write_speaking_bundle
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 TEXT = {"q": "My secret. Another secret.", "source": "en", "target": "fr"}
 
 
-class Collector(ThreadingHTTPServer):
+class Handler(BaseHTTPRequestHandler):
     """Takes spans as OpenTelemetry's collector does, by OTLP over HTTP."""
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.bodies: list[bytes] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def wait_for(self, root: str, seconds: float = 30) -> ExportTraceServiceRequest:
-        """Everything received, once a span of that name is among it."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            request = ExportTraceServiceRequest()
-            for body in list(self.bodies):
-                request.MergeFromString(body)
-            if root in {span.name for span in spans_of(request)}:
-                return request
-            time.sleep(0.05)
-        raise AssertionError(f"{root} never came")
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Collector
+    bodies: ClassVar[list[bytes]] = []
 
     def do_POST(self) -> None:
         assert self.path == "/v1/traces"
-        self.server.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+        self.bodies.append(self.rfile.read(int(self.headers["content-length"])))
         self.send_response(200)
         self.send_header("content-length", "0")
         self.end_headers()
@@ -56,13 +34,23 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def spans_of(request: ExportTraceServiceRequest) -> list[Any]:
-    return [span for one in request.resource_spans for scope in one.scope_spans for span in scope.spans]
+def received() -> ExportTraceServiceRequest:
+    """Return everything that the collector has, as one message."""
+    request = ExportTraceServiceRequest()
+    for body in list(Handler.bodies):
+        request.MergeFromString(body)
+    return request
+
+
+def spans() -> dict[str, Any]:
+    """Return the spans that the collector has, by name."""
+    resources = received().resource_spans
+    return {span.name: span for each in resources for scope in each.scope_spans for span in scope.spans}
 
 
 @pytest.fixture
-def collector() -> Iterator[Collector]:
-    with Collector() as collector:
+def collector() -> Iterator[ThreadingHTTPServer]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as collector:
         thread = threading.Thread(target=collector.serve_forever)
         thread.start()
         yield collector
@@ -70,35 +58,32 @@ def collector() -> Iterator[Collector]:
         thread.join()
 
 
-@pytest.mark.slow
-def test_a_collector_gets_the_stages_and_may_go_away(collector: Collector, tmp_path: Path) -> None:
-    models = write_made_up_bundles(tmp_path)
+def test_a_collector_gets_the_stages_and_may_go_away(collector: ThreadingHTTPServer, tmp_path: Path) -> None:
+    write_speaking_bundle(tmp_path / "transformer-en-fr")
     environment = {
         "TRANSLUCENT_TRACING": "true",
-        "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}",
         "OTEL_SERVICE_NAME": "my-translations",
         "OTEL_BSP_SCHEDULE_DELAY": "100",
     }
-    with running("-m", "service", "serve", "--models-dir", str(models), "--device", "cpu", **environment) as server:
+    with running("-m", "service", "serve", "--models-dir", str(tmp_path), "--device", "cpu", **environment) as server:
         headers = {"traceparent": f"00-{TRACE}-{CALLER}-01"}
         assert httpx.post(f"{server.url}/translate", json=TEXT, headers=headers, timeout=60).status_code == 200
-        received = collector.wait_for("POST /translate")
+        wait_until(lambda: "POST /translate" in spans(), 60)
+        found, [resource] = spans(), {each.resource.SerializeToString() for each in received().resource_spans}
 
         collector.server_close()
         assert httpx.post(f"{server.url}/translate", json=TEXT, timeout=60).status_code == 200
         server.signal()
         assert server.exit_code(120) == 0
 
-    spans = {span.name: span for span in spans_of(received)}
-    assert set(spans) == {"POST /translate", "accept", "tokenize", "queue", "encode", "decode", "detokenize"}
-    assert {span.trace_id.hex() for span in spans.values()} == {TRACE}
-    root = spans.pop("POST /translate")
+    stages = ["accept", "tokenize", "queue", "encode", "decode", "detokenize"]
+    root = found.pop("POST /translate")
+    assert set(found) == set(stages)
+    assert {span.trace_id.hex() for span in (root, *found.values())} == {TRACE}
     assert root.parent_span_id.hex() == CALLER
-    assert {span.parent_span_id for span in spans.values()} == {root.span_id}
-    ends = [
-        spans[name].end_time_unix_nano for name in ("accept", "tokenize", "queue", "encode", "decode", "detokenize")
-    ]
+    assert {span.parent_span_id for span in found.values()} == {root.span_id}
+    ends = [found[name].end_time_unix_nano for name in stages]
     assert ends == sorted(ends)
-    [resource] = {resource.resource.SerializeToString() for resource in received.resource_spans}
     assert b"my-translations" in resource
-    assert not any(b"secret" in body for body in collector.bodies)
+    assert not any(b"secret" in body for body in Handler.bodies)
