@@ -1,111 +1,60 @@
 """550 odd inputs by kind: 50 of each, written for this project and used for nothing but this test."""
 
 SENTENCES = (
-    "The train to Lyon leaves in ten minutes.",
-    "My sister has just bought a new bicycle.",
-    "Can you tell me where the library is?",
-    "I forgot my umbrella at the office.",
-    "They have been waiting for us since this morning.",
-    "This soup needs a little more salt.",
-    "We should leave before it gets dark.",
-    "He never answers the phone after nine.",
-    "Who left the window open last night?",
-    "The children are playing in the garden.",
-    "I would like a cup of tea, please.",
-    "Her grandfather was a famous painter.",
-    "It has not rained for three weeks.",
-    "Do you want to come with us?",
-    "The doctor told him to stop smoking.",
-    "I think we took the wrong road.",
-    "She speaks four languages very well.",
-    "The shop is closed on Sundays.",
-    "Why did you not call me yesterday?",
-    "Our neighbours have two dogs and a cat.",
-    "The film was much longer than the book.",
-    "I am looking for a cheap hotel.",
-    "He lost his keys on the beach.",
-    "You can pay by card or in cash.",
-    "The museum is free for students.",
-    "My computer is too slow for this game.",
-    "She wants to become a teacher.",
-    "We had dinner on the terrace.",
-    "The bridge was built a hundred years ago.",
-    "Please send me the report before Friday.",
-    "I have never seen so many stars.",
-    "The baby is asleep, so be quiet.",
-    "He drives to work every day.",
-    "Is there a bank near the station?",
-    "They painted the kitchen yellow.",
-    "I cannot find my glasses anywhere.",
-    "The meeting starts in half an hour.",
-    "She was late because of the snow.",
-    "We need milk, bread and some cheese.",
-    "That is the best news of the day.",
-    "He plays the guitar in a small band.",
-    "Turn left after the church.",
-    "The teacher asked us a difficult question.",
-    "I would rather stay at home tonight.",
-    "This jacket is too small for me.",
-    "The river is very deep here.",
-    "They moved to Canada last summer.",
-    "Everyone laughed at his story.",
-    "Do not forget to lock the door.",
-    "The coffee machine is broken again.",
-)
+    "The train to Lyon leaves in ten minutes.", "My sister has just bought a new bicycle.",
+    "Can you tell me where the library is?", "I forgot my umbrella at the office.",
+    "They have been waiting for us since this morning.", "This soup needs a little more salt.",
+    "We should leave before it gets dark.", "He never answers the phone after nine.",
+    "Who left the window open last night?", "The children are playing in the garden.",
+    "I would like a cup of tea, please.", "Her grandfather was a famous painter.",
+    "It has not rained for three weeks.", "Do you want to come with us?", "The doctor told him to stop smoking.",
+    "I think we took the wrong road.", "She speaks four languages very well.", "The shop is closed on Sundays.",
+    "Why did you not call me yesterday?", "Our neighbours have two dogs and a cat.",
+    "The film was much longer than the book.", "I am looking for a cheap hotel.", "He lost his keys on the beach.",
+    "You can pay by card or in cash.", "The museum is free for students.", "My computer is too slow for this game.",
+    "She wants to become a teacher.", "We had dinner on the terrace.", "The bridge was built a hundred years ago.",
+    "Please send me the report before Friday.", "I have never seen so many stars.",
+    "The baby is asleep, so be quiet.", "He drives to work every day.", "Is there a bank near the station?",
+    "They painted the kitchen yellow.", "I cannot find my glasses anywhere.", "The meeting starts in half an hour.",
+    "She was late because of the snow.", "We need milk, bread and some cheese.", "That is the best news of the day.",
+    "He plays the guitar in a small band.", "Turn left after the church.",
+    "The teacher asked us a difficult question.", "I would rather stay at home tonight.",
+    "This jacket is too small for me.", "The river is very deep here.", "They moved to Canada last summer.",
+    "Everyone laughed at his story.", "Do not forget to lock the door.", "The coffee machine is broken again.",
+)  # fmt: skip
 
 _NUMBERED = (
-    "The room number is {}.",
-    "My grandmother was born in {}.",
-    "There were {} people in the stadium.",
-    "Please call {} before noon.",
-    "The answer to the question is {}.",
-    "The village has {} inhabitants.",
-    "He paid {} dollars for the car.",
-    "Chapter {} is the longest one.",
-    "Only {} of them came back.",
+    "The room number is {}.", "My grandmother was born in {}.", "There were {} people in the stadium.",
+    "Please call {} before noon.", "The answer to the question is {}.", "The village has {} inhabitants.",
+    "He paid {} dollars for the car.", "Chapter {} is the longest one.", "Only {} of them came back.",
     "Bus {} stops in front of the hotel.",
-)
+)  # fmt: skip
 _NUMBERS = ("7", "42", "318", "1987", "60614")
 
 _LINKED = (
-    "You can find the details at {}.",
-    "Have you read {}?",
-    "The photos are on {} now.",
-    "Go to {} and click on the red button.",
-    "See {} for more information.",
-)
+    "You can find the details at {}.", "Have you read {}?", "The photos are on {} now.",
+    "Go to {} and click on the red button.", "See {} for more information.",
+)  # fmt: skip
 _ADDRESSES = (
-    "https://www.example.org",
-    "http://example.com/index.html",
-    "https://docs.example.net/guide/start",
-    "www.museum-paris.fr",
-    "https://shop.example.de/item?id=4711",
-    "https://github.com/pytorch/pytorch",
-    "https://en.wikipedia.org/wiki/Attention",
-    "https://example.com/a/b/c#top",
-    "ftp://files.example.org/pub",
+    "https://www.example.org", "http://example.com/index.html", "https://docs.example.net/guide/start",
+    "www.museum-paris.fr", "https://shop.example.de/item?id=4711", "https://github.com/pytorch/pytorch",
+    "https://en.wikipedia.org/wiki/Attention", "https://example.com/a/b/c#top", "ftp://files.example.org/pub",
     "https://sub.domain.example.co.uk/news",
-)
+)  # fmt: skip
 
 _NAMED = (
-    "{} has lived here for years.",
-    "I met {} at the airport.",
-    "Is {} your brother?",
-    "Give this letter to {}, please.",
-    "{} and I went to the cinema.",
-)
+    "{} has lived here for years.", "I met {} at the airport.", "Is {} your brother?",
+    "Give this letter to {}, please.", "{} and I went to the cinema.",
+)  # fmt: skip
 _NAMES = (
     "Priya", "Kowalski", "Mrs. Okonkwo", "Søren", "Xiaoming", "Dr. Velázquez", "Zbigniew", "O'Brien", "Yamamoto",
     "Aïcha",
 )  # fmt: skip
 
 _CODED = (
-    "Run `{}` in the terminal.",
-    "What does {} do?",
-    "The error comes from {}.",
-    "Replace {} with your own value.",
+    "Run `{}` in the terminal.", "What does {} do?", "The error comes from {}.", "Replace {} with your own value.",
     "I never use {} in my programs.",
-)
+)  # fmt: skip
 _CODES = (
     "git status", "os.path.join", "x += 1", "print('hello')", "SELECT * FROM users", "--verbose", "foo_bar()",
     "/etc/hosts", "$HOME", "<div class=\"a\">",

@@ -28,7 +28,7 @@ POST = JSON_HEAD + b"Content-Length: %d\r\n" % len(BODY)
 def server() -> Iterator[ServerProcess]:
     limits = json.dumps({"head_seconds": HEAD_SECONDS, "send_seconds": SEND_SECONDS})
     with running_dummy(FAKE_LIMITS=limits) as server:
-        httpx.post(f"{server.url}/detect", json={"q": "I lost."}, timeout=60)  # loads what guesses languages
+        httpx.post(f"{server.url}/detect", json={"q": "I lost."}, timeout=180)  # loads what guesses languages
         yield server
 
 
