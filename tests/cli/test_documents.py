@@ -54,11 +54,11 @@ def test_a_translation_lies_beside_its_document_and_overwrites_nothing(tmp_path:
 
 
 def test_documents_are_translated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.md").write_text("# I lost.\n\n`code`\n")
+    (tmp_path / "a.md").write_text("# I lost.\n\n`lost`\n")
     (tmp_path / "b.txt").write_text("Go.\n")
     translate(tmp_path / "a.md", tmp_path / "b.txt")
-    assert (tmp_path / "a.fr.md").read_text().startswith("# J'ai perdu.")
-    assert "`code`" in (tmp_path / "a.fr.md").read_text()
+    heading, _, code = (tmp_path / "a.fr.md").read_text().splitlines()
+    assert (heading.startswith("# "), "lost" in heading, code) == (True, False, "`lost`")
     assert capsys.readouterr().out.split() == [str(tmp_path / "a.fr.md"), str(tmp_path / "b.fr.txt")]
 
 

@@ -60,11 +60,7 @@ def test_one_line_out_for_each_line_in(translate: Translate) -> None:
     expected = LINES.replace("e\u0301", "é").replace("calm.  Go", "calm. Go").replace(" \u2028 ", " ")
     assert translate(LINES, split_sentences=False) == expected
     assert translate(LINES) == LINES.replace("e\u0301", "é"), "all that lies between sentences is kept"
-
-
-@pytest.mark.parametrize(("content", "expected"), [("", ""), ("\n", "\n"), ("a", "a\n"), ("\ufeffa\nb\n", "a\nb\n")])
-def test_the_ends_of_files(translate: Translate, content: str, expected: str) -> None:
-    assert translate(content) == expected
+    assert [translate(content) for content in ("", "\n", "a", "\ufeffa\nb\n")] == ["", "\n", "a\n", "a\nb\n"]
 
 
 def test_the_order_is_kept_over_many_windows(translate: Translate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,16 +97,19 @@ def test_given_translations_are_scored_and_aligned_as_they_are(
     assert len(worker.forced) == WARM_UPS + 2
 
 
-def test_pairs_that_cannot_be_scored_are_named_by_their_line(translate: Translate, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_named(translate: Translate, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="the input goes beyond line 1 and the target file ends after line 1"):
         translate("a\nb\n", "a\n", scores=tmp_path / "s")
     with pytest.raises(InputTooLong, match=r"^Line 2: text has"):
         translate("a\n" + "word " * 80 + "\n", "a\nb\n", scores=tmp_path / "s")
-
-
-def test_a_line_that_is_not_utf_8_is_named(translate: Translate) -> None:
     with pytest.raises(InvalidText, match=r"Line 2 of the input is not UTF-8 \(byte 3"):
         translate(b"good\nba\xff\n")
+    with pytest.raises(InvalidInput, match=r"the input .*nowhere cannot be read: No such file"):
+        translate("", input=tmp_path / "nowhere")
+    with pytest.raises(InvalidInput, match=r"--output .* cannot be written"):
+        translate("a", output=tmp_path / "no" / "folder")
+    with pytest.raises(BundleMissing, match="there are no models in"):
+        translate("a\n", wanted=ModelQuery("other"), models_dir=tmp_path / "none")
 
 
 def test_standard_input_and_output_are_the_default_and_a_dash(
@@ -159,27 +158,15 @@ def test_options_that_make_no_sense_together(tmp_path: Path, changes: dict[str, 
         run(BulkOptions(ModelQuery("m"), tmp_path, **changes))
 
 
-def test_files_that_cannot_be_opened_are_named(translate: Translate, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"the input .*nowhere cannot be read: No such file"):
-        translate("", input=tmp_path / "nowhere")
-    with pytest.raises(InvalidInput, match=r"--output .* cannot be written"):
-        translate("a", output=tmp_path / "no" / "folder")
-
-
-def test_a_model_is_a_folder_or_a_name(translate: Translate, tmp_path: Path) -> None:
+def test_a_model_may_be_given_by_its_folder(translate: Translate, tmp_path: Path) -> None:
     folder = ModelQuery(str(tmp_path / "models" / "mirror"))
     assert translate("a\n", wanted=folder, models_dir=tmp_path / "none") == "a\n"
-    with pytest.raises(BundleMissing, match=r"other is neither .* has mirror"):
-        translate("a\n", wanted=ModelQuery("other"))
-    with pytest.raises(BundleMissing, match="there are no models in"):
-        translate("a\n", wanted=ModelQuery("other"), models_dir=tmp_path / "none")
 
 
 def test_the_beam_is_the_models_own_unless_given(translate: Translate, worker: MirrorWorker) -> None:
-    translate("a\n")
-    assert worker.jobs[-1].search.beam_size == 4
-    translate("a\n", beam_size=2)
-    assert worker.jobs[-1].search.beam_size == 2
+    for given, beam_size in ((None, 4), (2, 2)):
+        translate("a\n", beam_size=given)
+        assert worker.jobs[-1].search.beam_size == beam_size
     with pytest.raises(InvalidOption, match="beam_size is 9"):
         translate("a\n", beam_size=9)
 
@@ -187,9 +174,8 @@ def test_the_beam_is_the_models_own_unless_given(translate: Translate, worker: M
 @pytest.fixture
 def two_legs(tmp_path: Path, translate: Translate) -> dict[str, Any]:
     """Write the bundles of both legs; their translations of a sentence are the sentence itself."""
-    for name, source, target in (("first", "de", "en"), ("second", "en", "it")):
-        pair: dict[str, Any] = {"name": name, "source_language": source, "target_language": target}
-        write_bundle(tmp_path / "two" / name, **pair)
+    write_bundle(tmp_path / "two/first", name="first", source_language="de", target_language="en")
+    write_bundle(tmp_path / "two/second", name="second", source_language="en", target_language="it")
     return {"wanted": ModelQuery(None, "de", "it", pivot="en"), "models_dir": tmp_path / "two"}
 
 

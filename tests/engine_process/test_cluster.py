@@ -38,15 +38,18 @@ def events() -> list[EngineEvent]:
 
 @pytest.fixture
 def worker(cluster: EngineCluster, bundle: Bundle, events: list[EngineEvent]) -> Iterator[Any]:
-    with opened(cluster, bundle, EngineSettings(), events) as worker:
+    with opened(cluster, bundle, events) as worker:
         yield worker
 
 
 @contextlib.contextmanager
 def opened(
-    cluster: EngineCluster, bundle: Bundle, settings: EngineSettings, events: list[EngineEvent]
+    cluster: EngineCluster,
+    bundle: Bundle,
+    settings: EngineSettings | None = None,
+    events: list[EngineEvent] | None = None,
 ) -> Iterator[Any]:
-    worker, _ = cluster.open(bundle, settings, events.append)
+    worker, _ = cluster.open(bundle, settings or EngineSettings(), ignore_event if events is None else events.append)
     worker.start()
     yield worker
     worker.stop()
@@ -89,7 +92,7 @@ def test_tokens_are_told_as_they_are_chosen_with_the_weights_of_their_steps(clus
     told: list[tuple[int, float, FloatArray | None]] = []
     plain = SentenceJob((5, 6, 2), SearchOptions(beam_size=1, max_length=8))
     job = replace(plain, source_ids=(5, 6, 7, 2), listener=lambda *each: told.append(each), step_weights=True)
-    with opened(cluster, load_bundle(GALLERY_MODEL), EngineSettings(), []) as worker:
+    with opened(cluster, load_bundle(GALLERY_MODEL), []) as worker:
         _, result = (future.result(20) for future in worker.submit_all([plain, job]))
     ids, weights = result.hypotheses[0].ids, result.step_weights
     assert told
@@ -118,7 +121,7 @@ def test_a_caller_who_leaves_frees_the_place(worker: Any, events: list[EngineEve
 
 def test_refusals_come_back_as_what_they_are(cluster: EngineCluster, bundle: Bundle, events: list[EngineEvent]) -> None:
     tight = EngineSettings(worker=WorkerSettings(budget=Budget(rows=8, queued_sentences=1)))
-    with opened(cluster, bundle, tight, events) as worker:
+    with opened(cluster, bundle, events, tight) as worker:
         futures = [worker.submit_all([SLOW])[0] for _ in range(60)]
         errors = [error for future in futures if (error := future.exception(60)) is not None]
         assert {type(error) for error in errors} == {Overloaded}
@@ -132,21 +135,21 @@ def test_refusals_come_back_as_what_they_are(cluster: EngineCluster, bundle: Bun
         wait_until(lambda: events.count(RequestRejected(name, "overloaded")) == len(errors))
 
 
+def test_what_runs_may_finish_while_a_worker_drains_which_then_accepts_nothing(worker: Any) -> None:
+    drained = worker.submit_all(jobs(8))
+    worker.stop(drain=20)
+    assert all(future.result(0).hypotheses for future in drained)
+    assert worker.status.state == "stopped"
+    with pytest.raises(NotReady, match="accepts no requests"):
+        worker.submit_all(jobs(1))
+
+
 def test_nobody_waits_for_a_worker_that_is_stopped(worker: Any) -> None:
     futures = worker.submit_all([SLOW] * 200)
     worker.stop()
     outcomes = {type(future.exception(10)) for future in futures}
     assert NotReady in outcomes
     assert outcomes <= {NotReady, type(None)}
-    assert worker.status.state == "stopped"
-    with pytest.raises(NotReady, match="accepts no requests"):
-        worker.submit_all(jobs(1))
-
-
-def test_what_runs_may_finish_while_it_drains(worker: Any) -> None:
-    futures = worker.submit_all(jobs(8))
-    worker.stop(drain=20)
-    assert all(future.result(0).hypotheses for future in futures)
 
 
 def test_a_bundle_that_cannot_be_loaded_is_refused_as_here(cluster: EngineCluster, tmp_path: Path) -> None:

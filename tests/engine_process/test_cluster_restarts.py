@@ -45,21 +45,6 @@ def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
         another.retire()
 
 
-def test_the_others_go_on_while_one_process_is_restarted(bundle: Bundle) -> None:
-    with serving(bundle, processes=2) as served:
-        [pool] = served.workers
-        assert works(pool)
-        members, (victim, other) = pool._workers, served.cluster.process_ids
-        os.kill(victim, signal.SIGKILL)
-        until(lambda: members[0].status.state != "running")
-        for _ in range(20):
-            assert pool.status.state == "running"
-            assert works(pool)
-        until(lambda: members[0].status.state == "running")
-        assert served.cluster.process_ids[0] != victim
-        assert served.cluster.process_ids[1] == other
-
-
 def test_a_process_that_never_lasts_is_given_up(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restarts, "MOST_IN_A_ROW", 2)
     with serving(bundle) as served:

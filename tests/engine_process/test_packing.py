@@ -1,4 +1,7 @@
-"""Messages that are packed for the channel are the same messages afterwards, with every one of their fields."""
+"""Messages that are packed for the channel are the same messages afterwards, with every one of their fields.
+
+No load is sent that the next message makes obsolete.
+"""
 
 import dataclasses
 import pickle
@@ -6,6 +9,7 @@ import pickle
 import pytest
 
 from service.engine import (
+    EngineFailure,
     Hypothesis,
     LoadChanged,
     SearchOptions,
@@ -18,7 +22,8 @@ from service.engine import (
 from service.engine.jobs import WeightSelection
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from service.engine_process.packing import EVENTS, packed, unpacked
-from service.engine_process.protocol import Cancel, Done, EventReport, TokenChosen, Translate
+from service.engine_process.protocol import Cancel, Done, EventReport, Failed, FromEngine, TokenChosen, Translate
+from service.engine_process.server.engine_server import latest_loads
 
 SEARCH = SearchOptions(4, 0.5, 40, 2, 3, False, False)
 VALUES = ValueConstraints(((Form((5, 6), True),),), (True,), False, TokenClasses(8, b"1", b"2", b"3"))
@@ -62,3 +67,14 @@ def test_the_examples_change_every_default_so_that_no_field_can_be_forgotten() -
         # Listeners stay behind, and the others are sent as they are, whatever they hold (test_cluster.py).
         assert left <= {"listener", "scores", "trace", "step_weights"}
     assert {type(each.event) for each in MESSAGES if isinstance(each, EventReport)} == set(EVENTS)
+
+
+def load(worker: int, rows: int) -> EventReport:
+    return EventReport(worker, LoadChanged(f"model {worker}", rows, rows, 0))
+
+
+def test_only_the_last_load_of_each_worker_is_sent_and_everything_else_in_its_order() -> None:
+    step = EventReport(1, StepDone("model 1", 4, 0.001))
+    failed = Failed(7, EngineFailure("no"))
+    messages: list[FromEngine] = [load(1, 1), step, load(2, 5), load(1, 2), step, failed, load(1, 3), step]
+    assert latest_loads(messages) == [step, load(2, 5), step, failed, load(1, 3), step]

@@ -32,6 +32,9 @@ def test_the_next_goes_to_whoever_has_least_in_hand() -> None:
         future.cancel()
     pool.submit_all([job(20)])
     assert len(other.jobs) == 4
+    one.futures[0].cancel()
+    assert pool.submit_scoring(SCORING).result(0)
+    assert (len(one.forced), len(other.forced)) == (1, 0)
 
 
 def test_a_request_that_one_of_them_refuses_is_taken_back_from_the_others() -> None:
@@ -39,14 +42,6 @@ def test_a_request_that_one_of_them_refuses_is_taken_back_from_the_others() -> N
     with pytest.raises(NotReady):
         started(one, other).submit_all([job(4), job(4)])
     assert all(future.cancelled() for future in one.futures)
-
-
-def test_given_translations_are_shared_out_too() -> None:
-    one, other = MirrorWorker(held=True), MirrorWorker()
-    pool = started(one, other)
-    pool.submit_all([job(9)])
-    assert pool.submit_scoring(SCORING).result(0)
-    assert (len(one.forced), len(other.forced)) == (0, 1)
 
 
 @pytest.mark.parametrize(
