@@ -45,14 +45,16 @@ def test_manifests_meet_the_schemas_strictly(manifests: Manifests, version: str)
 
 
 def test_everything_selects_our_pods_and_nothing_else(manifests: Manifests) -> None:
-    deployment = manifests["Deployment"]["spec"]
-    assert deployment["template"]["metadata"]["labels"] == LABEL
-    assert deployment["selector"]["matchLabels"] == LABEL
-    assert manifests["Service"]["spec"]["selector"] == LABEL
-    assert manifests["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == LABEL
-    assert manifests["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"] == LABEL
-    assert manifests["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]["kind"] == "Deployment"
-    assert "replicas" not in deployment
+    specs = {kind: document.get("spec", {}) for kind, document in manifests.items()}
+    assert specs["Deployment"]["template"]["metadata"]["labels"] == specs["Service"]["selector"] == LABEL
+    for kind, selector in (
+        ("Deployment", "selector"),
+        ("PodDisruptionBudget", "selector"),
+        ("NetworkPolicy", "podSelector"),
+    ):
+        assert specs[kind][selector]["matchLabels"] == LABEL
+    assert specs["HorizontalPodAutoscaler"]["scaleTargetRef"]["kind"] == "Deployment"
+    assert "replicas" not in specs["Deployment"]
 
 
 def test_settings_are_ours_and_accepted(manifests: Manifests, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,27 +71,19 @@ def test_settings_are_ours_and_accepted(manifests: Manifests, monkeypatch: pytes
     assert pod["enableServiceLinks"] is False  # else TRANSLUCENT_PORT=tcp://…
 
 
-def test_the_pod_is_locked_down(manifests: Manifests) -> None:
+def test_the_pod_is_locked_down_and_only_some_may_reach_it(manifests: Manifests) -> None:
     pod = manifests["Deployment"]["spec"]["template"]["spec"]
-    container = pod["containers"][0]
+    [container] = pod["containers"]
     assert pod["automountServiceAccountToken"] is False
     assert pod["securityContext"]["runAsNonRoot"] is True
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
-    }
+    locked = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+    assert container["securityContext"] == locked
     assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/tmp"}
     assert {"secretRef": {"name": "translucent-secrets", "optional": True}} in container["envFrom"]
-
-
-def test_only_some_may_reach_the_pods(manifests: Manifests) -> None:
     policy = manifests["NetworkPolicy"]["spec"]
     assert policy["egress"] == []
-    for rule in policy["ingress"]:
-        assert {"podSelector": {}} in rule["from"]
-        assert {"namespaceSelector": {"matchLabels": {"translucent/client": "true"}}} in rule["from"]
-        assert len(rule["from"]) == 2
+    clients = [{"podSelector": {}}, {"namespaceSelector": {"matchLabels": {"translucent/client": "true"}}}]
+    assert [rule["from"] for rule in policy["ingress"]] == [clients]
 
 
 def test_replicas_follow_a_metric_that_the_service_shows(manifests: Manifests) -> None:

@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+ALIGN = {"layer": 1, "head": 0, "step": "produce", "threshold": None, "aer": None, "measured_on": None}
+ONE_HEAD = {"cross": {"layers": 1, "heads": 1}, "encoder": None, "decoder": None, "align": {**ALIGN, "layer": 0}}
 FILE_NAMES = ("tokenizer.json", "weights.bin", "encoder.int8.onnx", "decoder.int8.onnx", "forced.int8.onnx")
 
 
@@ -34,14 +36,7 @@ def manifest_document(**changes: Any) -> dict[str, Any]:
             "cross": {"layers": 2, "heads": 4},
             "encoder": {"layers": 6, "heads": 4},
             "decoder": {"layers": 2, "heads": 4},
-            "align": {
-                "layer": 1,
-                "head": 0,
-                "step": "produce",
-                "threshold": None,
-                "aer": None,
-                "measured_on": None,
-            },
+            "align": ALIGN,
         },
         "decoding": {"beam_size": 4, "length_penalty": 1.0},
         "files": dict.fromkeys(FILE_NAMES, "0" * 64),

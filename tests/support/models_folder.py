@@ -11,15 +11,9 @@ from service.bundle.load import Bundle
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings, Placement
 from tests.support.fake_model import ScriptedModel, copying_rule
-from tests.support.manifests import write_bundle
+from tests.support.manifests import ONE_HEAD, write_bundle
 from tests.support.vocabulary import tokenizer_json
 
-ONE_HEAD = {
-    "cross": {"layers": 1, "heads": 1},
-    "encoder": None,
-    "decoder": None,
-    "align": {"layer": 0, "head": 0, "step": "produce", "threshold": None, "aer": None, "measured_on": None},
-}
 WriteModel = Callable[..., Path]
 
 

@@ -4,11 +4,13 @@ import contextlib
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support.polling import wait_until
+from tests.support.server import free_port
 
 needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
 
@@ -17,9 +19,7 @@ class RedisProcess:
     """A server that can be stopped and started again."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.uri = f"redis://127.0.0.1:{self.port}/0"
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
@@ -28,14 +28,13 @@ class RedisProcess:
         """Start and wait until it answers."""
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
         self._process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1) as connection:
-                connection.sendall(b"PING\r\n")
-                if connection.recv(7) == b"+PONG\r\n":
-                    return
-            time.sleep(0.05)
-        raise AssertionError("redis-server does not answer")
+        wait_until(self._answers)
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1) as connection:
+            connection.sendall(b"PING\r\n")
+            return connection.recv(7) == b"+PONG\r\n"
+        return False
 
     def stop(self) -> None:
         """Stop and forget everything."""

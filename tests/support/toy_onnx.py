@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from service.engine.jobs import FloatArray
 from tests.support.fake_model import BOS, EOS
-from tests.support.manifests import manifest_document
+from tests.support.manifests import ONE_HEAD, manifest_document
 from tests.support.vocabulary import tokenizer_json
 
 VOCABULARY = 24
@@ -70,14 +70,7 @@ def _write(folder: Path, decoder: onnx.ModelProto, tokenizer: bytes, described: 
     for name, content in contents.items():
         (folder / str(name)).write_bytes(content)
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    attention = {
-        **manifest_document()["attention"],
-        "cross": {"layers": 1, "heads": 1},
-        "encoder": None,
-        "decoder": None,
-        "align": {**manifest_document()["attention"]["align"], "layer": 0},
-    }
-    document = manifest_document(graphs={"fp32": GRAPHS}, files=sums, attention=attention, **described)
+    document = manifest_document(graphs={"fp32": GRAPHS}, files=sums, attention=ONE_HEAD, **described)
     (folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
     return folder
 
@@ -107,6 +100,15 @@ class _Graph:
         self.constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
         return name
 
+    def ints(self, *values: int) -> str:
+        return self.const(values, np.int64)
+
+    def places(self, array: str) -> str:
+        """Return 0, 1, 2, … along the third axis of an array."""
+        start = self.const(0, np.int64)
+        end = self.op("Gather", self.op("Shape", array), self.const(2, np.int64))
+        return self.op("Range", start, end, self.const(1, np.int64))
+
     def model(self, inputs: Sequence[tuple[str, int, Any]], outputs: Sequence[tuple[str, int, Any]]) -> onnx.ModelProto:
         taken, given = ([helper.make_tensor_value_info(*entry) for entry in side] for side in (inputs, outputs))
         graph = helper.make_graph(self.nodes, "toy", taken, given, initializer=self.constants)
@@ -116,9 +118,9 @@ class _Graph:
 def _encoder(broken: bool) -> onnx.ModelProto:
     graph = _Graph()
     values = graph.op("Mul", graph.op("Cast", "source", to=FLOAT), graph.const(0.065))
-    graph.op("Concat", *[graph.op("Unsqueeze", values, graph.const([1], np.int64))] * 2, into="notes", axis=1)
+    graph.op("Concat", *[graph.op("Unsqueeze", values, graph.ints(1))] * 2, into="notes", axis=1)
     long = graph.op("Mul", graph.op("Cast", "source_lengths", to=FLOAT), graph.const(0.1))
-    graph.op("Expand", graph.op("Unsqueeze", long, graph.const([1], np.int64)), graph.const([1, 3], np.int64), into="m")
+    graph.op("Expand", graph.op("Unsqueeze", long, graph.ints(1)), graph.ints(1, 3), into="m")
     graph.op("Identity", "m", into="initial_mood")
     outputs = [("notes", FLOAT, ["B", 2, "S"]), ("initial_mood", FLOAT, ["B", 3])]
     return graph.model([("source", INT64, ["B", "S"]), ("source_lengths", INT64, ["B"])], outputs[: 1 if broken else 2])
@@ -126,65 +128,37 @@ def _encoder(broken: bool) -> onnx.ModelProto:
 
 def _decoder(vocabulary: int, pitch: float) -> onnx.ModelProto:
     graph = _Graph()
-    one = graph.const([1], np.int64)
+    one = graph.ints(1)
     shape = graph.op("Shape", "tokens")
-    fed = graph.op("Reshape", graph.op("Cast", "tokens", to=FLOAT), graph.const([-1, 1], np.int64))  # [N, 1]
-    lengths = graph.op("Reshape", graph.op("Cast", "lengths", to=INT64), graph.const([-1, 1, 1, 1], np.int64))
-    entry = graph.op("Expand", lengths, graph.const([1, 1, 1, 2], np.int64))
-    value = graph.op("Unsqueeze", graph.op("Concat", fed, fed, axis=1), graph.const([1, 2], np.int64))  # [N, 1, 1, 2]
+    fed = graph.op("Reshape", graph.op("Cast", "tokens", to=FLOAT), graph.ints(-1, 1))  # [N, 1]
+    lengths = graph.op("Reshape", graph.op("Cast", "lengths", to=INT64), graph.ints(-1, 1, 1, 1))
+    entry = graph.op("Expand", lengths, graph.ints(1, 1, 1, 2))
+    value = graph.op("Unsqueeze", graph.op("Concat", fed, fed, axis=1), graph.ints(1, 2))  # [N, 1, 1, 2]
     graph.op("ScatterElements", "past", entry, value, into="next_past", axis=2)
-    places = graph.op(
-        "Range",
-        graph.const(0, np.int64),
-        graph.op("Gather", graph.op("Shape", "past"), graph.const(2, np.int64)),
-        graph.const(1, np.int64),
-    )
-    places = graph.op("Unsqueeze", places, graph.const([0, 1, 3], np.int64))  # [1, 1, T, 1]
+    places = graph.op("Unsqueeze", graph.places("past"), graph.ints(0, 1, 3))  # [1, 1, T, 1]
     seen = graph.op("LessOrEqual", places, lengths)
     weight = graph.op("Mul", graph.op("Cast", graph.op("Add", places, one), to=FLOAT), graph.const(0.0085))
     weight = graph.op("Where", seen, weight, graph.const(0.0))
-    past = graph.op("ReduceSum", graph.op("Mul", "next_past", weight), graph.const([1, 2, 3], np.int64), keepdims=0)
+    past = graph.op("ReduceSum", graph.op("Mul", "next_past", weight), graph.ints(1, 2, 3), keepdims=0)
     mood = graph.op("Mul", "mood", graph.const(0.5))
     graph.op("Tanh", graph.op("Add", mood, graph.op("Mul", fed, graph.const(0.05))), into="next_mood")
     mood = graph.op("ReduceMean", "next_mood", one, keepdims=0)
-    sources = graph.op(
-        "Range",
-        graph.const(0, np.int64),
-        graph.op("Gather", graph.op("Shape", "notes"), graph.const(2, np.int64)),
-        graph.const(1, np.int64),
-    )
-    valid = graph.op(
-        "Less", graph.op("Unsqueeze", sources, graph.const([0], np.int64)), graph.op("Unsqueeze", "source_lengths", one)
-    )
+    sources = graph.op("Unsqueeze", graph.places("notes"), graph.ints(0))
+    valid = graph.op("Less", sources, graph.op("Unsqueeze", "source_lengths", one))
     notes = graph.op("Where", graph.op("Unsqueeze", valid, one), "notes", graph.const(0.0))
-    notes = graph.op(
-        "Unsqueeze", graph.op("ReduceSum", notes, graph.const([1, 2], np.int64), keepdims=0), one
-    )  # [B, 1]
-    notes = graph.op("Reshape", graph.op("Expand", notes, shape), graph.const([-1], np.int64))
+    notes = graph.op("Unsqueeze", graph.op("ReduceSum", notes, graph.ints(1, 2), keepdims=0), one)  # [B, 1]
+    notes = graph.op("Reshape", graph.op("Expand", notes, shape), graph.ints(-1))
     total = graph.op("Unsqueeze", graph.op("Add", graph.op("Add", notes, past), mood), one)
-    waves = graph.op(
-        "Mul",
-        graph.op("Sin", graph.op("Mul", total, graph.const(_frequencies(vocabulary, pitch)[None]))),
-        graph.const(3.0),
-    )
+    waves = graph.op("Sin", graph.op("Mul", total, graph.const(_frequencies(vocabulary, pitch)[None])))
+    waves = graph.op("Mul", waves, graph.const(3.0))
     scores = graph.op("LogSoftmax", graph.op("Add", waves, graph.const(_impossible(vocabulary)[None])), axis=1)
     square = graph.op("Concat", shape, graph.const([vocabulary], np.int64), axis=0)
     graph.op("TopK", graph.op("Reshape", scores, square), "candidates", into="top_logprobs")
-    inputs = [
-        ("tokens", INT64, ["B", "K"]),
-        ("lengths", INT32, ["N"]),
-        ("source_lengths", INT64, ["B"]),
-        ("candidates", INT64, [1]),
-        ("notes", FLOAT, ["B", 2, "S"]),
-        ("past", FLOAT, ["N", 1, "T", 2]),
-        ("mood", FLOAT, ["N", 3]),
-    ]
-    outputs = [
-        ("top_ids", INT64, ["B", "K", "C"]),
-        ("top_logprobs", FLOAT, ["B", "K", "C"]),
-        ("next_past", FLOAT, ["N", 1, "T", 2]),
-        ("next_mood", FLOAT, ["N", 3]),
-    ]
+    arrays = [("past", FLOAT, ["N", 1, "T", 2]), ("mood", FLOAT, ["N", 3])]
+    inputs = [("tokens", INT64, ["B", "K"]), ("lengths", INT32, ["N"]), ("source_lengths", INT64, ["B"])]
+    inputs += [("candidates", INT64, [1]), ("notes", FLOAT, ["B", 2, "S"]), *arrays]
+    outputs = [("top_ids", INT64, ["B", "K", "C"]), ("top_logprobs", FLOAT, ["B", "K", "C"])]
+    outputs += [(f"next_{name}", kind, shape) for name, kind, shape in arrays]
     return graph.model(inputs, outputs)
 
 
@@ -194,8 +168,8 @@ def _forced() -> onnx.ModelProto:
     values = graph.op("Cast", "target", to=FLOAT)
     graph.op("Neg", values, into="logprobs")
     graph.op("Identity", "target", into="ranks")
-    rows = graph.op("Unsqueeze", values, graph.const([1, 2, 4], np.int64))
-    columns = graph.op("Unsqueeze", graph.op("Cast", "source", to=FLOAT), graph.const([1, 2, 3], np.int64))
+    rows = graph.op("Unsqueeze", values, graph.ints(1, 2, 4))
+    columns = graph.op("Unsqueeze", graph.op("Cast", "source", to=FLOAT), graph.ints(1, 2, 3))
     graph.op("Mul", rows, columns, into="cross_attention")
     inputs = [("source", INT64, ["B", "S"]), ("source_lengths", INT64, ["B"])]
     inputs += [("target", INT64, ["B", "T"]), ("target_lengths", INT64, ["B"])]
