@@ -13,15 +13,15 @@ expect.set_options(timeout=20_000)  # drawing for the first time takes a while o
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def url() -> Iterator[str]:
     with running("-m", "tests.browser.serve_gallery") as server:
         yield server.url
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Chromium for one module: Playwright's event loop runs until it is left, and no other may run meanwhile."""
+    """Chromium for this folder: Playwright's event loop runs until it is left, and no other may run meanwhile."""
     if CHROMIUM is None:
         if os.environ.get("CI"):
             pytest.fail("Chromium is missing: apt-get install chromium")

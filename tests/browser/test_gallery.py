@@ -26,39 +26,36 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server.url
 
 
-def drawn(page: Page) -> str:
-    """Return the text of the figure, once it shows the gallery."""
+def opened(page: Page, url: str) -> None:
+    page.goto(f"{url}/#text={SENTENCE}&source=en&target=fr&view=models")
     expect(page.locator("#figure svg")).to_contain_text("gallery-rnn")
-    return page.locator("#figure svg").text_content() or ""
 
 
 def test_each_kind_is_drawn_for_the_same_sentence(page: Page, url: str) -> None:
     sent = posted(page)
     page.goto(f"{url}/#text={SENTENCE}&source=en&target=fr&view=heatmap")
     view(page, "Kinds of attention")
-    text = drawn(page)
-    for name in ("gallery-rnn", "gallery-rnn-attention-hard", "gallery-rnn-attention-local"):
-        assert name in text
+    names = ["gallery-rnn", *(f"gallery-rnn-attention-{kind}" for kind in ("hard", "local", "none"))]
+    for name in names[:-1]:
+        expect(page.locator("#figure svg")).to_contain_text(name)
     models = [str(body["models"]) for path, body in sent if path == "attention" and body.get("models")]
-    assert models[-1].split(",") == [
-        "gallery-rnn",
-        "gallery-rnn-attention-hard",
-        "gallery-rnn-attention-local",
-        "gallery-rnn-attention-none",
-    ]
+    assert models[-1].split(",") == names
     unfold(page, "Details")
     expect(page.get_by_role("combobox", name="Layer")).to_be_disabled()
     expect(page.locator("#downloads")).not_to_contain_text("BertViz")
 
 
 def test_groups_and_single_kinds_are_switched_and_the_address_keeps_them(page: Page, url: str) -> None:
-    page.goto(f"{url}/#text={SENTENCE}&source=en&target=fr&view=models")
-    drawn(page)
-    groups = page.locator("#gallery .chooser[role=group]")
-    expect(groups).to_have_count(6)
-    page.get_by_role("button", name="Score", exact=True).click()
-    expect(page.locator("#figure svg")).to_contain_text("gallery-rnn-score-dot")
-    expect(page.get_by_role("button", name="dot product", exact=True)).to_have_attribute("aria-pressed", "true")
+    opened(page, url)
+    expect(page.locator("#gallery .chooser[role=group]")).to_have_count(6)
+    for group, kind, name in (
+        ("Positions", "without positions", "gallery-transformer-small-positions-none"),
+        ("Query", "state after the previous word", "gallery-rnn-conditional"),
+        ("Score", "dot product", "gallery-rnn-score-dot"),
+    ):
+        page.get_by_role("button", name=group, exact=True).click()
+        expect(page.locator("#figure svg")).to_contain_text(name)
+        expect(page.get_by_role("button", name=kind, exact=True)).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="guided", exact=True).click()
     expect(page.locator("#figure svg")).to_contain_text("gallery-rnn-guided-alignment")
     unfold(page, "Export")
@@ -75,21 +72,10 @@ def test_groups_and_single_kinds_are_switched_and_the_address_keeps_them(page: P
 
 
 def test_an_example_of_the_grammar_is_a_click_away_and_translates_by_the_ordinary_model(page: Page, url: str) -> None:
-    page.goto(f"{url}/#text={SENTENCE}&source=en&target=fr&view=models")
-    drawn(page)
+    opened(page, url)
     page.get_by_role("button", name="The small black cat does not see the red house.").click()
     expect(page.locator("#text")).to_have_value("The small black cat does not see the red house.")
     expect(page.locator("#status")).to_contain_text("bahdanau-en-fr")
     expect(page.locator("#figure svg")).to_contain_text("black")
     options = page.get_by_label("Model").locator("option").all_inner_texts()
     assert not [option for option in options if "gallery" in option]
-
-
-def test_a_transformer_with_and_without_positions_and_the_decoder_one_step_later(page: Page, url: str) -> None:
-    page.goto(f"{url}/#text={SENTENCE}&source=en&target=fr&view=models")
-    drawn(page)
-    page.get_by_role("button", name="Positions", exact=True).click()
-    expect(page.locator("#figure svg")).to_contain_text("gallery-transformer-small-positions-none")
-    page.get_by_role("button", name="Query", exact=True).click()
-    expect(page.locator("#figure svg")).to_contain_text("gallery-rnn-conditional")
-    expect(page.get_by_role("button", name="state after the previous word")).to_have_attribute("aria-pressed", "true")

@@ -14,6 +14,9 @@ pytestmark = pytest.mark.browser
 
 def test_every_view_is_drawn_and_the_address_reproduces_it(page: Page, url: str) -> None:
     translate(page, url)
+    view(page, "Table")
+    shown = "transformer-en-fr, cross-attention: layer 1, head 1 (the alignment head)."
+    expect(page.locator("#table caption")).to_contain_text(shown)
     view(page, "All heads")
     expect(page.locator("#figure svg")).to_contain_text("head 4")
     unfold(page, "Details")
@@ -44,6 +47,11 @@ def test_every_view_is_drawn_and_the_address_reproduces_it(page: Page, url: str)
     unfold(other, "Details")
     expect(other.get_by_role("combobox", name="Tokens")).to_have_value("word")
     other.close()
+    expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE")
+    page.get_by_label("Text", exact=True).fill("another text")
+    page.get_by_label("Text", exact=True).press("Control+Enter")
+    expect(page.locator("#translation")).to_have_text("ANOTHER TEXT")
+    expect(page.get_by_label("Your own translation")).to_have_value("")  # it belongs to its sentence
 
 
 def test_another_model_can_be_chosen(page: Page, url: str) -> None:
@@ -126,24 +134,3 @@ def test_a_comparison_fits_and_shows_both_translations(page: Page, url: str, wid
     both = page.locator("#both")
     expect(both.locator("dt")).to_have_text(["transformer-en-fr", "bahdanau-en-fr"])
     expect(both.locator("dd").nth(1)).to_have_text("THEY SAID THAT NOBODY KNEW WHERE WE WENT YESTERDAY EVENING")
-
-
-def test_an_own_translation_belongs_to_its_sentence(page: Page, url: str) -> None:
-    translate(page, url)
-    view(page, "Compare translations")
-    page.get_by_label("Your own translation").fill("A DOG RESTS")
-    page.get_by_label("Your own translation").press("Tab")
-    expect(page.locator("#figure svg")).to_contain_text("RESTS")
-    expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE")
-    page.get_by_label("Text", exact=True).fill("another text")
-    page.get_by_label("Text", exact=True).press("Control+Enter")
-    expect(page.locator("#translation")).to_have_text("ANOTHER TEXT")
-    expect(page.get_by_label("Your own translation")).to_have_value("")
-
-
-def test_a_table_says_which_layer_and_head_it_shows(page: Page, url: str) -> None:
-    translate(page, url)
-    view(page, "Table")
-    expect(page.locator("#table caption")).to_contain_text(
-        "transformer-en-fr, cross-attention: layer 1, head 1 (the alignment head)."
-    )
