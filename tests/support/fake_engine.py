@@ -115,16 +115,18 @@ class DummyTranslator:
 
     def translation(self, text: str, options: TranslationOptions) -> Translation:
         target = self.say(text)
-        more = tuple([target, f"{target}!", f"{target}!", f"{target}?"][: options.alternatives + 1])
+        more = (target, f"{target}!", f"{target}!", f"{target}?")[: options.alternatives + 1]
         detail = scored(text, target)
-        if self.quality_of is None:
-            return Translation(target, more if options.alternatives else (), (detail,) if options.details else ())
-        quality = self.quality_of(text)
-        low = options.min_quality is not None and quality < options.min_quality
-        kept = low and options.keep_source
-        found = SentenceQuality(text, text if kept else target, 0, quality, (), low, kept)
-        details = (with_quality(detail, found),) if options.details else ()
-        return Translation(found.target_text, more if options.alternatives else (), details, qualities=(found,))
+        qualities: tuple[SentenceQuality, ...] = ()
+        if self.quality_of is not None:
+            quality = self.quality_of(text)
+            low = options.min_quality is not None and quality < options.min_quality
+            kept = low and options.keep_source
+            target = text if kept else target
+            qualities = (SentenceQuality(text, target, 0, quality, (), low, kept),)
+            detail = with_quality(detail, qualities[0])
+        details = (detail,) if options.details else ()
+        return Translation(target, more if options.alternatives else (), details, qualities=qualities)
 
     async def stream(
         self, text: str, options: TranslationOptions, *, deadline: float | None = None

@@ -13,6 +13,7 @@ import pytest
 from docx import Document
 from libretranslatepy import LibreTranslateAPI
 
+from tests.support.documents import saved
 from tests.support.polling import wait_until
 from tests.support.server import ServerProcess, running_dummy
 
@@ -23,9 +24,7 @@ PAIR = {"source": "en", "target": "fr"}
 def report() -> bytes:
     document = Document()
     document.add_paragraph("We have lost ").add_run("everything").bold = True
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
+    return saved(document)
 
 
 @pytest.fixture(scope="module")
