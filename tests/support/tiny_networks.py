@@ -22,6 +22,8 @@ def bahdanau(**changes: object) -> BahdanauConfig:
     return BahdanauConfig.model_validate({"kind": "bahdanau", **sizes, **changes})
 
 
+ONE_WAY = {"bidirectional": False, "encoder_hidden": 10}
+TWO_LAYERS = {"encoder_layers": 2, "decoder_layers": 2}
 SCORES = ("additive", "dot", "general", "concat", "scaled_dot", "gaussian")
 VARIANTS: dict[str, TransformerConfig | BahdanauConfig] = {
     "post-norm": transformer(),
@@ -34,24 +36,16 @@ VARIANTS: dict[str, TransformerConfig | BahdanauConfig] = {
     "lstm": bahdanau(cell="lstm"),
     "conditional": bahdanau(conditional=True),
     "deep": bahdanau(encoder_layers=2, decoder_layers=3),
-    "deep-lstm": bahdanau(cell="lstm", encoder_layers=2, decoder_layers=2),
-    "one-direction": bahdanau(bidirectional=False, encoder_hidden=10),
+    "deep-lstm": bahdanau(cell="lstm", **TWO_LAYERS),
+    "one-direction": bahdanau(**ONE_WAY),
     "one-direction-none": bahdanau(bidirectional=False, attention="none"),
     "tied": bahdanau(tie_embeddings=True),
     "no-positions": transformer(positions="none"),
     "narrow-monotonic": bahdanau(attention="monotonic", score="dot", window=1),
     "local-gaussian": bahdanau(attention="local", score="gaussian", window=2),
     "reinforce": bahdanau(attention="hard", score="general", hard_gradient="reinforce"),
-    "d2l": bahdanau(
-        bidirectional=False,
-        encoder_hidden=10,
-        encoder_layers=2,
-        decoder_layers=2,
-        start="copy",
-        output="linear",
-        layer_dropout=0.1,
-    ),
-    "copy-both-ways-lstm": bahdanau(cell="lstm", encoder_layers=2, decoder_layers=2, start="copy"),
+    "d2l": bahdanau(**ONE_WAY, **TWO_LAYERS, start="copy", output="linear", layer_dropout=0.1),
+    "copy-both-ways-lstm": bahdanau(cell="lstm", **TWO_LAYERS, start="copy"),
     "linear-tied": bahdanau(output="linear", embedding=10, tie_embeddings=True),
     "convolutional": bahdanau(encoder="convolutional", encoder_layers=2),
     "convolutional-none": bahdanau(encoder="convolutional", kernel=5, attention="none"),

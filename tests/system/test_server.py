@@ -175,7 +175,8 @@ async def test_what_runs_at_the_stop_may_finish_for_as_long_as_the_setting_says(
             answer = await request
         assert (answer.status_code, answer.json().get("code")) == (status, None if status == 200 else "stopping")
         assert server.exit_code() == 0
-        [line] = [line for line in server.lines if "TRANSLUCENT_DRAIN_TIMEOUT_SECONDS" in str(line.get("event"))]
+        renamed = "TRANSLUCENT_DRAIN_SECONDS is now TRANSLUCENT_DRAIN_TIMEOUT_SECONDS"
+        [line] = [line for line in server.lines if str(line.get("event")).startswith(renamed)]
         assert line["level"] == "warning"
 
 
