@@ -108,15 +108,6 @@ def test_tritons_own_client_works_on_the_repository(triton_client: triton.Infere
     assert index["bahdanau-en-fr"]["state"] == "UNAVAILABLE"
 
 
-def test_json_as_kserve_sends_it(server: ServerProcess) -> None:
-    inputs = [{"name": "text", "shape": [2, 1], "datatype": "BYTES", "data": [["go"], ["i lost"]], "parameters": {}}]
-    body = {"id": "a", "inputs": inputs, "parameters": None, "outputs": []}
-    answer = httpx.post(f"{server.url}/v2/models/{MODEL}/infer", json=body)
-    assert answer.headers["content-type"] == "application/json"
-    translation = {"name": "translation", "shape": [2], "datatype": "BYTES", "data": ["GO", "I LOST"]}
-    assert answer.json()["outputs"][0] == translation
-
-
 # As the sources of these programs send them.
 RECORDED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Weblate": (
