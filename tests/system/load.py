@@ -62,7 +62,7 @@ class Load:
     async def until(self, count: int) -> None:
         """Wait for so many more answers."""
         wanted = len(self.answers) + count
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             while len(self.answers) < wanted:
                 await asyncio.sleep(0.01)
 
