@@ -6,7 +6,7 @@ TEST_MODELS_DIR names another folder of bundles to try.
 import asyncio
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,13 @@ import pytest
 from tests.support.server import ROOT, ServerProcess, metric, running
 
 MODELS = Path(os.environ.get("TEST_MODELS_DIR", ROOT / "models"))
+SENTENCES = ("Go.", "I lost.", "He's calm.", "I'm home.")  # of the seeds
+KNOWN = (
+    {"Va !", "Va.", "Allez !", "Allez."},
+    {"J'ai perdu."},
+    {"Il est calme."},
+    {"Je suis chez moi.", "Je suis à la maison."},
+)
 WORDS = "I you he lost found my your keys at home yesterday and is calm never very old 🎉 été 漢字"
 LONG = "He is calm. I lost my keys!\n" * 100
 
@@ -39,6 +46,17 @@ def models(server: ServerProcess) -> list[dict[str, Any]]:
 
 def of(model: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"model": model["name"], "source": model["source"], "target": model["target"], **fields}
+
+
+@pytest.mark.parametrize("spelled", [str, lambda text: f"{text[:-1].lower()} ."])
+def test_the_sentences_everybody_knows(
+    server: ServerProcess, models: list[dict[str, Any]], spelled: Callable[[str], str]
+) -> None:
+    for model in models:
+        if (model["source"], model["target"]) == ("en", "fr") and model["card"]["parameters"] > 1e6:
+            given = of(model, q=[spelled(text) for text in SENTENCES])
+            found = httpx.post(f"{server.url}/translate", json=given, timeout=60).json()["translatedText"]
+            assert all(text in accepted for text, accepted in zip(found, KNOWN, strict=True)), found
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
