@@ -24,6 +24,9 @@ class TransformerConfig(Section):
     heads: int = Field(8, ge=1)
     feed_forward: int = Field(2048, ge=1)
     """d_ff."""
+    decoder: Literal["attention", "ssru"] = "attention"
+    """The past of the target: self-attention as in the paper, or a recurrent unit (Kim et al. 2019, D19-5632), whose
+    state does not grow with the translation."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """After each sub-layer and after embeddings plus positions (section 5.4)."""
     attention_dropout: float = Field(0.0, ge=0, lt=1)

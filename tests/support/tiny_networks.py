@@ -29,6 +29,8 @@ VARIANTS: dict[str, TransformerConfig | BahdanauConfig] = {
     "post-norm": transformer(),
     "pre-norm": transformer(norm="pre", encoder_layers=3, decoder_layers=1),
     "all-dropouts": transformer(dropout=0.2, attention_dropout=0.2, activation_dropout=0.2),
+    "ssru": transformer(decoder="ssru"),
+    "ssru-pre-norm": transformer(decoder="ssru", norm="pre", decoder_layers=1),
     **{f"score-{score}": bahdanau(score=score) for score in SCORES},
     **{f"attention-{kind}": bahdanau(attention=kind) for kind in ("local", "monotonic", "hard", "none")},
     "local-general": bahdanau(attention="local", score="general", window=2),

@@ -32,11 +32,16 @@ def embedding_scale(config: TransformerConfig) -> float:
     return math.sqrt(config.width) if config.scale_embedding else 1.0
 
 
+def past_layer(config: TransformerConfig, side: str) -> str:
+    """Return the name of the sub-layer that combines the positions of one side."""
+    return "ssru" if side == "decoder" and config.decoder == "ssru" else "attention"
+
+
 def norm_names(config: TransformerConfig, side: str) -> list[str]:
     """Return the LayerNorms of ``encoder`` or ``decoder`` in the order of computation."""
     layers = config.encoder_layers if side == "encoder" else config.decoder_layers
     between = ["cross_frame"] if side == "decoder" else []
-    frames = ["attention_frame", *between, "feed_forward_frame"]
+    frames = [f"{past_layer(config, side)}_frame", *between, "feed_forward_frame"]
     names = [f"{side}.{i}.{frame}.norm" for i in range(layers) for frame in frames]
     return [*names, f"{side}_norm"] if config.norm == "pre" else names
 
@@ -47,9 +52,14 @@ def _transformer(config: TransformerConfig) -> Layout:
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         cross = ["cross.query", "cross.key_value", "cross.output"] if side == "decoder" else []
         for name in (f"{side}.{i}" for i in range(layers)):
-            own = f"{name}.attention"
-            matrices[f"{own}.qkv"] = [linear(f"{own}.query", config.width), linear(f"{own}.key_value")]
-            for part in ("attention.output", *cross, "feed_forward.inner", "feed_forward.outer"):
+            own = f"{name}.{past_layer(config, side)}"
+            if own.endswith("ssru"):
+                candidate = linear(f"{own}.candidate", config.width, biased=False)
+                matrices[f"{own}.gates"] = [candidate, linear(f"{own}.forget")]
+            else:
+                matrices[f"{own}.qkv"] = [linear(f"{own}.query", config.width), linear(f"{own}.key_value")]
+                matrices[f"{own}.output"] = [linear(f"{own}.output")]
+            for part in (*cross, "feed_forward.inner", "feed_forward.outer"):
                 matrices[f"{name}.{part}"] = [linear(f"{name}.{part}")]
     norms = [f"{norm}.{part}" for side in ("encoder", "decoder") for norm in norm_names(config, side)
              for part in ("weight", "bias")]  # fmt: skip

@@ -89,37 +89,68 @@ class EncoderLayer(nn.Module):
         return self.feed_forward_frame.leave(values, result), attended.weights
 
 
+class Ssru(nn.Module):
+    """The simpler simple recurrent unit (Kim et al. 2019, D19-5632): its forget gate does not depend on its cell."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.candidate = nn.Linear(width, width, bias=False)
+        self.forget = nn.Linear(width, width)
+
+    def forward(self, values: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        """Return outputs [B, T, W] and the last cell [B, W], from values [B, T, W] and the cell before them."""
+        candidates, kept, cells = self.candidate(values), torch.sigmoid(self.forget(values)), []
+        for candidate, keep in zip(candidates.unbind(1), kept.unbind(1), strict=True):
+            cell = candidate + keep * (cell - candidate)
+            cells.append(cell)
+        return torch.relu(torch.stack(cells, dim=1)), cell
+
+
 class DecoderLayer(nn.Module):
-    """A decoder layer: masked self-attention, attention over the source, feed-forward (section 3.1)."""
+    """A decoder layer: what is known of the past, attention over the source, feed-forward (section 3.1)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.attention = MultiHeadAttention(config.width, config.heads, config.attention_dropout)
-        self.attention_frame = Residual(config)
+        self.recurrent = config.decoder == "ssru"
+        if self.recurrent:
+            self.ssru = Ssru(config.width)
+            self.ssru_frame = Residual(config)
+        else:
+            self.attention = MultiHeadAttention(config.width, config.heads, config.attention_dropout)
+            self.attention_frame = Residual(config)
         self.cross = MultiHeadAttention(config.width, config.heads, config.attention_dropout)
         self.cross_frame = Residual(config)
         self.feed_forward = FeedForward(config)
         self.feed_forward_frame = Residual(config)
 
     def forward(
-        self, values: Tensor, past: tuple[Tensor, Tensor] | None, causal: Tensor, memory: State, valid: Tensor
-    ) -> tuple[Tensor, tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        self, values: Tensor, past: State, causal: Tensor, memory: State, valid: Tensor
+    ) -> tuple[Tensor, tuple[Tensor | None, Tensor], State]:
         """Run T positions after P past ones.
 
-        values [B, T, W]; past keys and values [B, H, P, D]; causal bool [T, P + T]; memory keys and values
-        [B, H, S, D]; valid bool [B, 1, 1, S]. Returns values, (self, cross) weights, keys and values so far.
+        values [B, T, W]; past keys and values [B, H, P, D], or a cell [B, W], or nothing at the beginning; causal bool
+        [T, P + T]; memory keys and values [B, H, S, D]; valid bool [B, 1, 1, S]. Returns values, (self, cross) weights,
+        keys and values so far or the next cell.
         """
-        seen = self.attention_frame.enter(values)
-        keys, vals = self.attention.keys_values(seen)
-        if past is not None:
-            keys, vals = torch.cat([past[0], keys], dim=2), torch.cat([past[1], vals], dim=2)
-        own = self.attention(seen, keys, vals, causal)
-        values = self.attention_frame.leave(values, own.context)
+        own, values, kept = self._unit(values, past) if self.recurrent else self._attend(values, past, causal)
         cross = self.cross(self.cross_frame.enter(values), memory[0], memory[1], valid)
         values = self.cross_frame.leave(values, cross.context)
         result = self.feed_forward(self.feed_forward_frame.enter(values))
         values = self.feed_forward_frame.leave(values, result)
-        return values, (own.weights, cross.weights), (keys, vals)
+        return values, (own, cross.weights), kept
+
+    def _attend(self, values: Tensor, past: State, causal: Tensor) -> tuple[Tensor | None, Tensor, State]:
+        seen = self.attention_frame.enter(values)
+        keys, vals = self.attention.keys_values(seen)
+        if past:
+            keys, vals = torch.cat([past[0], keys], dim=2), torch.cat([past[1], vals], dim=2)
+        own = self.attention(seen, keys, vals, causal)
+        return own.weights, self.attention_frame.leave(values, own.context), (keys, vals)
+
+    def _unit(self, values: Tensor, past: State) -> tuple[Tensor | None, Tensor, State]:
+        seen = self.ssru_frame.enter(values)
+        result, cell = self.ssru(seen, past[0] if past else torch.zeros_like(seen[:, 0]))
+        return None, self.ssru_frame.leave(values, result), (cell,)
 
 
 class Transformer(nn.Module):
@@ -155,7 +186,8 @@ class Transformer(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
         for attention in (m for m in self.modules() if isinstance(m, MultiHeadAttention)):
             for half in attention.key_value.weight.data.chunk(2):  # as two square matrices
                 nn.init.xavier_uniform_(half)
@@ -180,33 +212,36 @@ class Transformer(nn.Module):
         return Memory(tuple(arrays), lengths, torch.stack(weights, dim=1))
 
     def _run(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, list[Tensor], list[Tensor], State]:
-        """Return hidden [B, T, W], self and cross weights by layer, and the state, for tokens [B, T] after P others."""
-        past = state[0].shape[2] if state else 0
+        """Return hidden [B, T, W], self and cross weights by layer, and the state, for tokens [B, T] after P others.
+
+        The state has the keys and values of every layer, or its cell; the last array is P, [B].
+        """
+        past, each = int(state[-1][0]) if state else 0, 1 if self.config.decoder == "ssru" else 2
         total = past + tokens.shape[1]
         causal = torch.ones(total, total, dtype=torch.bool, device=tokens.device).tril()[past:]
         valid = valid_positions(memory.lengths, memory.arrays[0].shape[2])[:, None, None, :]
         values = self._embed(self.embedding, tokens, past)
         own, cross, present = [], [], []
         for i, layer in enumerate(self.decoder):
-            pair = slice(2 * i, 2 * i + 2)
-            before = state[pair] if state else None
-            values, weights, kept = layer(values, before, causal, memory.arrays[pair], valid)
-            own.append(weights[0])
+            before = state[each * i : each * (i + 1)] if state else ()
+            values, weights, kept = layer(values, before, causal, memory.arrays[2 * i : 2 * i + 2], valid)
+            own += [] if weights[0] is None else [weights[0]]
             cross.append(weights[1])
             present.extend(kept)
+        present.append(torch.full((len(tokens),), total, device=tokens.device))
         return self.decoder_norm(values), own, cross, tuple(present)
 
     def decode(self, target_in: Tensor, memory: Memory) -> Decoded:
-        """Return hidden [B, T, W], cross attention [B, L, H, T, S] and decoder attention [B, L, H, T, T]."""
+        """Return hidden [B, T, W], cross attention [B, L, H, T, S] and decoder attention [B, L, H, T, T], if any."""
         hidden, own, cross, _ = self._run(target_in, (), memory)
-        return Decoded(hidden, torch.stack(cross, dim=1), torch.stack(own, dim=1))
+        return Decoded(hidden, torch.stack(cross, dim=1), torch.stack(own, dim=1) if own else None)
 
     def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
         """Return the logits [..., V] by the embedding matrix (section 3.4), or [..., C] of the ``pieces`` [C]."""
         return partial_linear(hidden, self.embedding.weight, self.output_bias, pieces)
 
     def start(self, memory: Memory) -> State:
-        """Return no past keys or values."""
+        """Return nothing: neither keys and values, nor cells."""
         return ()
 
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:

@@ -44,6 +44,6 @@ def attention_sizes(config: NetworkConfig) -> dict[str, dict[str, int] | None]:
         return {
             "cross": decoder,
             "encoder": {"layers": config.encoder_layers, "heads": config.heads},
-            "decoder": dict(decoder),
+            "decoder": None if config.decoder == "ssru" else dict(decoder),
         }
     return {"cross": {"layers": 1, "heads": 1}, "encoder": None, "decoder": None}

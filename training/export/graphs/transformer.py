@@ -21,8 +21,10 @@ from training.export.graphs.blocks import (
     valid_positions,
 )
 from training.export.graphs.builder import MICROSOFT, Axes, GraphBuilder
-from training.export.graphs.precision import Arithmetic, Norm
-from training.export.layouts import EMBEDDING, SOURCE_EMBEDDING, embedding_scale, norm_names
+from training.export.graphs.precision import Arithmetic
+from training.export.graphs.residual import Stream
+from training.export.graphs.ssru import Ssru
+from training.export.layouts import EMBEDDING, SOURCE_EMBEDDING, embedding_scale
 from training.export.parameters import POSITIONS
 from training.recipe import TransformerConfig
 
@@ -50,31 +52,6 @@ VALID = "source_valid"
 node instead of six that compare positions with lengths (4 to 8 % of a step)."""
 
 
-class _Stream:
-    """The residual stream with its LayerNorms, sum and norm in one node: section 5.4, or pre-norm."""
-
-    def __init__(self, graph: GraphBuilder, arithmetic: Arithmetic, config: TransformerConfig, side: str) -> None:
-        self._graph, self._arithmetic = graph, arithmetic
-        self._norms = (Norm(name, config.norm_epsilon) for name in norm_names(config, side))
-        self._before = config.norm == "pre"
-        self.seen = ""
-        """The input of the next sub-layer."""
-        self._sum = ""
-
-    def start(self, embedded: str, positions: str) -> None:
-        """Begin with embeddings [..., W] plus positions of the same shape."""
-        if self._before:
-            self._sum = embedded
-            self.add(positions)
-        else:
-            self.seen = self._graph.op("Add", embedded, positions)
-
-    def add(self, result: str) -> None:
-        """Add the result of a sub-layer, [..., W]."""
-        values = self._sum if self._before else self.seen
-        self.seen, self._sum = self._arithmetic.add_norm(self._graph, values, result, next(self._norms))
-
-
 class TransformerGraphs:
     """Builds the graphs of one network in one precision."""
 
@@ -84,6 +61,8 @@ class TransformerGraphs:
         # GroupQueryAttention needs head sizes that are multiples of 8: others are padded with zeros in the cache.
         self.cached_head = -(-self.head // 8) * 8
         self.output = OutputLayer(arithmetic, EMBEDDING, config.width, 1 / embedding_scale(config))
+        layers = config.decoder_layers if config.decoder == "ssru" else 0
+        self.units = [Ssru(arithmetic, f"decoder.{i}.ssru", config.width) for i in range(layers)]
 
     paddings: Mapping[str, float] = {VALID: 0.0}
 
@@ -99,11 +78,17 @@ class TransformerGraphs:
 
     @property
     def state(self) -> Arrays:
-        """Return self-attention keys and values of every decoder layer."""
+        """Return self-attention keys and values of every decoder layer, or the cell of its unit."""
+        layers = range(self.config.decoder_layers)
+        if self.units:
+            return [(f"cell_{i}", ["N", 1, self.config.width]) for i in layers]
         axes: Axes = ["N", self.config.heads, "T", self.cached_head]
-        return [(f"self_{kind}_{i}", axes) for i in range(self.config.decoder_layers) for kind in ("key", "value")]
+        return [(f"self_{kind}_{i}", axes) for i in layers for kind in ("key", "value")]
 
-    state_kind = "cache"
+    @property
+    def state_kind(self) -> str:
+        """Return whether the state grows with every token (``cache``) or not (``fixed``)."""
+        return "fixed" if self.units else "cache"
 
     def encoder(self, graph: GraphBuilder) -> None:
         """Build the encoder: source [B, S], source_lengths [B] → memory."""
@@ -114,6 +99,11 @@ class TransformerGraphs:
         arrays.append(graph.op("Cast", valid, to=self.arithmetic.dtype))
         for (name, axes), tensor in zip(self.memory, arrays, strict=True):
             graph.output(name, tensor, self.arithmetic.dtype, axes)
+        if self.units:
+            batch = graph.op("Shape", source, start=0, end=1)
+            shape = graph.op("Concat", batch, graph.integers(1, self.config.width), axis=0)
+            for (name, axes), unit in zip(self.state, self.units, strict=True):
+                graph.output(f"initial_{name}", unit.start(graph, shape), self.arithmetic.dtype, ["B", *axes[1:]])
         self.output.give(graph)
 
     def decoder(self, graph: GraphBuilder) -> None:
@@ -128,19 +118,24 @@ class TransformerGraphs:
         rows = graph.op("Shape", tokens)  # [B, K]
         by_head = graph.op("Concat", rows, graph.integers(self.config.heads, self.head), axis=0)
         mask = graph.op("Log", memory[-1])
-        stream = _Stream(graph, self.arithmetic, self.config, "decoder")
+        stream = Stream(graph, self.arithmetic, self.config, "decoder")
         table = graph.reshape(graph.weight(POSITIONS), -1, 1, self.config.width)
         positions = graph.op("Gather", table, past.lengths)
         # [N, 1, W] throughout: the shape of self-attention's input and output, so that no reshape is needed.
         embedded = self.arithmetic.lookup(graph, EMBEDDING, graph.reshape(tokens, -1, 1))
         stream.start(embedded, self.arithmetic.from_float(graph, positions))
+        each = len(state) // self.config.decoder_layers
         for i in range(self.config.decoder_layers):
-            arrays = slice(2 * i, 2 * i + 2)
-            result, following = self._own_step(graph, i, stream.seen, state[arrays], past)
-            for (name, axes), tensor in zip(self.state[arrays], following, strict=True):
+            own = slice(each * i, each * (i + 1))
+            if self.units:
+                result, following = self.units[i].step(graph, stream.seen, *state[own])
+            else:
+                result, following = self._own_step(graph, i, stream.seen, state[own], past)
+            for (name, axes), tensor in zip(self.state[own], following, strict=True):
                 graph.output(f"next_{name}", tensor, dtype, axes)
             stream.add(result)
-            stream.add(self._cross_step(graph, i, stream.seen, memory[arrays], _Shape(by_head, mask)))
+            arrays = memory[2 * i : 2 * i + 2]
+            stream.add(self._cross_step(graph, i, stream.seen, arrays, _Shape(by_head, mask)))
             stream.add(self._feed_forward(graph, f"decoder.{i}", stream.seen))
         self.output.top(graph, stream.seen, rows, candidates)
 
@@ -188,32 +183,33 @@ class TransformerGraphs:
         shifted = graph.op("Pad", target, graph.integers(0, 1, 0, -1), graph.constant(np.array(BOS, np.int64)))
         size = graph.op("Shape", target, start=1, end=2)
         stream = self._start(graph, shifted, size, "decoder")
-        masks = self._causal_mask(graph, size), valid_mask(graph, self.arithmetic, source_lengths, memory[1], axis=2)
+        causal = "" if self.units else self._causal_mask(graph, size)
+        valid = valid_mask(graph, self.arithmetic, source_lengths, memory[1], axis=2)
         own_weights, cross_weights = [], []
         for i in range(self.config.decoder_layers):
-            own, cross = self._forced_layer(graph, i, stream, memory[2 * i : 2 * i + 2], masks)
-            own_weights.append(own)
-            cross_weights.append(cross)
+            if self.units:
+                stream.add(self.units[i].sequence(graph, stream.seen))
+            else:
+                own_weights.append(self._self_attention(graph, f"decoder.{i}.attention", stream, causal))
+            cross_weights.append(self._forced_cross(graph, i, stream, memory[2 * i : 2 * i + 2], valid))
         hidden = self.arithmetic.operand(graph, SITE, stream.seen).tensor
         read = Hidden(hidden, self.arithmetic.dtype, self.config.width)
         forced_outputs(graph, read, Target(target, target_lengths), self.output.logits)
         self._output_weights(graph, "cross_attention", cross_weights, ("T", "S"))
         self._output_weights(graph, "encoder_attention", encoder_weights, ("S", "S"))
-        self._output_weights(graph, "decoder_attention", own_weights, ("T", "T"))
+        if not self.units:
+            self._output_weights(graph, "decoder_attention", own_weights, ("T", "T"))
 
-    def _forced_layer(
-        self, graph: GraphBuilder, layer: int, stream: _Stream, memory: list[str], masks: tuple[str, str]
-    ) -> tuple[str, str]:
-        """Pass all T positions through a decoder layer; returns self and cross weights [B, H, T, T], [B, H, T, S]."""
+    def _forced_cross(self, graph: GraphBuilder, layer: int, stream: Stream, memory: list[str], mask: str) -> str:
+        """Pass all T positions through the rest of a decoder layer; returns the cross weights [B, H, T, S]."""
         name = f"decoder.{layer}"
-        own = self._self_attention(graph, f"{name}.attention", stream, masks[0])
         (query,) = self._heads(graph, self._product(graph, f"{name}.cross.query", stream.seen, f"{name}.cross"), 1)
-        cross = self._weights(graph, query, memory[0], masks[1])
+        cross = self._weights(graph, query, memory[0], mask)
         stream.add(self._product(graph, f"{name}.cross.output", self._merge(graph, cross, memory[1])))
         stream.add(self._feed_forward(graph, name, stream.seen))
-        return own, cross
+        return cross
 
-    def _self_attention(self, graph: GraphBuilder, name: str, stream: _Stream, mask: str) -> str:
+    def _self_attention(self, graph: GraphBuilder, name: str, stream: Stream, mask: str) -> str:
         """Self-attention of whole sequences; returns its weights [B, H, T, T]."""
         query, key, value = self._heads(graph, self._product(graph, f"{name}.qkv", stream.seen, name), 3)
         weights = self._weights(graph, query, key, mask, transposed=True)
@@ -242,9 +238,9 @@ class TransformerGraphs:
             arrays += [graph.op("Transpose", key, perm=[0, 1, 3, 2]), value]
         return arrays, all_weights
 
-    def _start(self, graph: GraphBuilder, ids: str, size: str, side: str) -> _Stream:
+    def _start(self, graph: GraphBuilder, ids: str, size: str, side: str) -> Stream:
         """Return embeddings plus positions of whole sequences: [B, S] → [B, S, W]."""
-        stream = _Stream(graph, self.arithmetic, self.config, side)
+        stream = Stream(graph, self.arithmetic, self.config, side)
         own = side == "encoder" and not self.config.share_embeddings
         embedded = self.arithmetic.lookup(graph, SOURCE_EMBEDDING if own else EMBEDDING, ids)
         positions = graph.op("Slice", graph.weight(POSITIONS), graph.integers(0), size)
