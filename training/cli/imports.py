@@ -15,12 +15,13 @@ from training.imports.bundle import ImportOptions, import_bundle
 from training.imports.check import compare, write_verdict
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
 from training.imports.files import ImportRefused, non_commercial
+from training.imports.firefox import FirefoxOptions, read_firefox
 from training.imports.hub import fetch_model
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.originals import OriginalFiles, open_original
 from training.imports.source import ImportedModel, Positions
 
-app = typer.Typer(help="Make bundles of pretrained models: OPUS-MT, CTranslate2, Argos.", no_args_is_help=True)
+app = typer.Typer(help="Make bundles of pretrained models: OPUS-MT, CTranslate2, Argos, Firefox.", no_args_is_help=True)
 
 Output = Annotated[Path, typer.Option(help="The bundle's folder, e.g. models/opus-mt-en-fr; replaced.")]
 Text = Annotated[
@@ -128,6 +129,22 @@ def argos(
         _write(model, output / model.name, options)
 
 
+@app.command()
+def firefox(
+    folder: Annotated[Path, typer.Argument(help="A folder of Firefox Translations: model, vocabulary, shortlist.")],
+    output: Output,
+    text: Text = None,
+    with_fp32: Fp32 = False,
+    faithful: Faithful = False,
+    source_language: Annotated[str | None, typer.Option("--source", help="Default: as its files say.")] = None,
+    target_language: Annotated[str | None, typer.Option("--target", help="Default: as its files say.")] = None,
+    licence: Licence = None,
+) -> None:
+    """Import a translation model of Firefox."""
+    known = FirefoxOptions(output.name, source_language, target_language, licence)
+    _write(read_firefox(folder, known), output, _options(text, None, with_fp32, faithful))
+
+
 def _codes(codes: str | None) -> tuple[str, ...]:
     return tuple(code.strip() for code in (codes or "").split(",") if code.strip())
 
@@ -185,6 +202,8 @@ def check(
     manifest = load_bundle(bundle).manifest
     if "imported" not in manifest.card:
         raise ImportRefused(f"{bundle}: it was not made by `import`, so there is nothing to compare it with")
+    if manifest.card["imported"]["format"] == "firefox":
+        raise ImportRefused(f"{bundle}: Firefox's engine does not run here, so there is nothing to compare it with")
     texts = text.read_text(encoding="utf-8").splitlines()
     wanted = None if references is None else references.read_text(encoding="utf-8").splitlines()
     files = OriginalFiles(source, revision, spm, target_spm, target)

@@ -35,7 +35,7 @@ class ImportOptions:
     version: str = "1"
     precisions: tuple[Precision, ...] = ("int8", "fp16")
     shortlist_text: Sequence[tuple[str, str]] = ()
-    """Pairs of text from which a shortlist is learned; none: steps score all that the target may hold."""
+    """Pairs of text from which a shortlist is learned; none: the original's list, or all that the target may hold."""
     say: Callable[[str], None] = lambda _line: None
     """Gets a line for people about what was learned."""
 
@@ -68,7 +68,7 @@ def import_bundle(model: ImportedModel, out_dir: Path, options: ImportOptions) -
         decoding=model.decoding,
         produced=model.target.producible.astype(np.uint16),
         float_bias=model.float_bias,
-        shortlist=None if learned is None else learned.shortlist,
+        shortlist=model.shortlist if learned is None else learned.shortlist,
         text_seen=bool(options.text),
         limits=GATE,
     )
@@ -103,4 +103,4 @@ def card_of(model: ImportedModel, learned: LearnedShortlist | None = None) -> Im
     if learned is not None:
         imported["shortlist"] = learned.document()
     data = DataCredit(origin.name, 0, origin.licence, origin.credit)
-    return ImportedCard((data,), imported, git_revision())
+    return ImportedCard((data,), imported, git_revision(), origin.notes)

@@ -16,7 +16,7 @@ class ImportRefused(ValueError):
     """A model cannot be imported; the message has the file, what was found, and what is accepted."""
 
 
-_READ = (".json", ".spm", ".safetensors", ".bin", ".model", ".argosmodel", ".txt", ".md")
+_READ = (".json", ".spm", ".safetensors", ".bin", ".model", ".argosmodel", ".txt", ".md", ".gz")
 
 
 def read_object(path: Path) -> dict[str, Any]:

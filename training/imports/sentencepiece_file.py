@@ -58,13 +58,13 @@ class SentencePieceModel:
     """Characters without a piece are spelt in bytes."""
 
 
-def read_sentencepiece(path: Path) -> SentencePieceModel:
-    """Read a SentencePiece model.
+def read_sentencepiece(path: Path, content: bytes | None = None) -> SentencePieceModel:
+    """Read a SentencePiece model; ``content``: of the file, if it is packed.
 
     Raises ImportRefused for a file that is none, and for kinds that cannot be imported (word and character models,
     white space as a suffix).
     """
-    proto = _parse(path)
+    proto = _parse(path, content)
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
     algorithms: dict[int, Literal["unigram", "bpe"]] = {1: "unigram", 2: "bpe"}
     if trainer.model_type not in algorithms:
@@ -111,7 +111,7 @@ def model_of_vocabulary(model: SentencePieceModel, vocabulary: Sequence[str]) ->
     return replace(model, algorithm="unigram", pieces=tuple(pieces), byte_fallback=byte_fallback)
 
 
-def _parse(path: Path) -> Any:
+def _parse(path: Path, content: bytes | None) -> Any:
     # Imported here, as the library registers its messages with protobuf, which costs every command some time.
     from google.protobuf.message import DecodeError
     from sentencepiece import sentencepiece_model_pb2
@@ -120,7 +120,7 @@ def _parse(path: Path) -> Any:
         raise ImportRefused(f"{path}: there is no such file; a SentencePiece model is needed")
     proto: Any = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined]  # made when it is imported
     try:
-        proto.ParseFromString(path.read_bytes())
+        proto.ParseFromString(path.read_bytes() if content is None else content)
     except (DecodeError, ValueError) as error:
         raise ImportRefused(f"{path}: it is no SentencePiece model, or it is cut off") from error
     if not proto.pieces or not any(piece.type == PieceKind.UNKNOWN for piece in proto.pieces):

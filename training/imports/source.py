@@ -10,9 +10,10 @@ from tokenizers import Tokenizer
 
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
 from training.export.parameters import SUPPRESSED, StateArrays
+from training.export.shortlist import Shortlist
 from training.recipe import TransformerConfig
 
-Format = Literal["opus-mt", "ctranslate2", "argos"]
+Format = Literal["opus-mt", "ctranslate2", "argos", "firefox"]
 Positions = Literal["transformers", "marian"]
 
 
@@ -38,6 +39,9 @@ class Origin:
     positions: str
     text_normalised: bool
     """Whether typographic marks are replaced by plain ones before the text is cut into subwords."""
+    stated: Mapping[str, float] = field(default_factory=dict)
+    """Scores that the model's authors state, by test set and metric; nobody measured them here."""
+    notes: str | None = None
 
     def document(self, network: TransformerConfig) -> dict[str, Any]:
         """Return the card's ``imported`` section."""
@@ -48,6 +52,7 @@ class Origin:
             "network": network.model_dump(exclude_defaults=True) | {"kind": network.kind},
             "positions": self.positions,
             "text_normalised": self.text_normalised,
+            **({"stated": dict(self.stated)} if self.stated else {}),
         }
 
 
@@ -79,6 +84,8 @@ class ImportedModel:
     """Whether a source is closed by </s>."""
     rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] = field(default_factory=_no_rows)
     """The original's id of each of our ids, of the source and of the target: for comparisons with the original."""
+    shortlist: Shortlist | None = None
+    """The original's own, for int8."""
 
 
 def only(bias: npt.NDArray[np.float32], ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:

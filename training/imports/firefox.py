@@ -1,0 +1,165 @@
+"""Reads Firefox's translation models: Marian students with a decoder of recurrent units and a lexical shortlist.
+
+A piece has the id that it has in the SentencePiece model.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
+from service.bundle.vocabulary import EOS, PAD
+from training.export.shortlist import Shortlist
+from training.imports.files import ImportRefused, card_licence, checksums, language_tag, read_optional_object
+from training.imports.firefox_file import read_content, read_model, read_shortlist
+from training.imports.firefox_network import aligning_layer, firefox_state, network_of
+from training.imports.sentencepiece_file import PieceKind, SentencePieceModel, read_sentencepiece
+from training.imports.source import ImportedModel, Origin, TextSide, only
+from training.imports.subwords import library_tokenizer
+from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, renumber
+
+LICENCE, CREDIT = "MPL-2.0", "Firefox Translations, Mozilla and the Bergamot project"
+ROUNDING = (
+    "The weights of the original have eight bits and one scale a matrix. The int8 graphs hold them in seven bits, "
+    "which this engine's products need on every processor, with a scale for every column."
+)
+TEST_SETS = ("flores",)
+LONGEST = 512
+SEARCH = DecodingDefaults(1, 1.0, early_stopping=True, repetition_guard=False)
+"""As Firefox translates: greedily, with scores divided by the length."""
+_PAIR = re.compile(r"model\.([a-z]{2})([a-z]{2})\.")
+
+
+@dataclass(frozen=True, slots=True)
+class FirefoxOptions:
+    """The caller's information about the model."""
+
+    name: str
+    source: str | None = None
+    """A language; None: as ``metadata.json`` or the names of the files say."""
+    target: str | None = None
+    licence: str | None = None
+
+
+def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
+    """Read a model from a folder; raises ImportRefused in one sentence for what cannot be imported."""
+    metadata = read_optional_object(folder / "metadata.json")
+    where = _only_file(folder, "model.*.bin")
+    languages = _languages(where, metadata, options)
+    file = read_model(where)
+    network = network_of(file, where)
+    paths = _vocabulary_paths(folder, network.share_embeddings)
+    models = [read_sentencepiece(path, read_content(path)) for path in paths]
+    tables = ["Wemb"] * 2 if network.share_embeddings else ["encoder_Wemb", "decoder_Wemb"]
+    vocabularies = [_vocabulary(model, len(file.tensors[table]), path)
+                    for model, table, path in zip(models, tables, paths, strict=True)]  # fmt: skip
+    largest = max(map(len, vocabularies))
+    source, target = (padded(each, largest) for each in vocabularies)
+    state = firefox_state(file, network, (source, target), where)
+    bias, producible = state["output_bias"], target.producible(models[1])
+    state["output_bias"] = only(bias, producible)
+    sides = [
+        TextSide(library_tokenizer(model, vocabulary.names, UNK), vocabulary.producible(model))
+        for model, vocabulary in zip(models, (source, target), strict=True)
+    ]
+    licence = options.licence or card_licence(folder / "README.md") or LICENCE
+    origin = Origin(
+        "firefox", where.name, licence, CREDIT, checksums(folder), "marian", False, _stated(metadata), ROUNDING
+    )
+    return ImportedModel(
+        name=options.name,
+        source_languages=(languages[0],),
+        targets=(TargetLanguage(languages[1]),),
+        network=network,
+        state=state,
+        float_bias=only(bias, target.scored()),
+        source=sides[0],
+        target=sides[1],
+        vocabulary_size=largest,
+        unknown=UNK,
+        origin=origin,
+        alignment=AlignmentHead(aligning_layer(file.options, network, where), 0, "produce"),
+        decoding=SEARCH,
+        max_tokens=LONGEST,
+        rows=(source.rows, target.rows),
+        shortlist=_shortlist(folder, models, (source, target), network.share_embeddings),
+    )
+
+
+def _stated(metadata: Mapping[str, Any]) -> dict[str, float]:
+    """Return the scores that ``metadata.json`` states, by test set and metric."""
+    sets = {name: scores for name, scores in metadata.items() if isinstance(scores, dict) and name in TEST_SETS}
+    return {
+        f"{name} {metric}": float(score)
+        for name, scores in sets.items()
+        for metric, score in scores.items()
+        if isinstance(score, int | float)
+    }
+
+
+def _only_file(folder: Path, pattern: str) -> Path:
+    """Return the one file of this name, packed or not; raises ImportRefused if there is none, or a choice."""
+    found = [*folder.glob(pattern)] or [*folder.glob(f"{pattern}.gz")]
+    if len(found) != 1:
+        raise ImportRefused(f"{folder}: it has {len(found)} files {pattern} or {pattern}.gz; one is needed")
+    return found[0]
+
+
+def _languages(model: Path, metadata: Mapping[str, Any], options: FirefoxOptions) -> tuple[str, str]:
+    named = _PAIR.match(model.name)
+    source = options.source or metadata.get("sourceLanguage") or (named[1] if named else "")
+    target = options.target or metadata.get("targetLanguage") or (named[2] if named else "")
+    return language_tag(str(source), str(model)), language_tag(str(target), str(model))
+
+
+def _vocabulary_paths(folder: Path, shared: bool) -> list[Path]:
+    """Return the SentencePiece models of source and target."""
+    if shared:
+        return [_only_file(folder, "vocab.*.spm")] * 2
+    return [_only_file(folder, f"{side}vocab.*.spm") for side in ("src", "trg")]
+
+
+def _vocabulary(model: SentencePieceModel, rows: int, where: Path) -> Vocabulary:
+    """Return a vocabulary in our order; padding, and what stands in front of the target, have a row of zeros."""
+    pieces = {piece.text: number for number, piece in enumerate(model.pieces)}
+    if len(model.pieces) > rows:
+        raise ImportRefused(f"{where}: it has {len(model.pieces)} pieces, but the network has {rows} embeddings")
+    unknown = next(piece.text for piece in model.pieces if piece.kind is PieceKind.UNKNOWN)
+    named = {("<pad> (original)" if text == "<pad>" else text): number for text, number in pieces.items()}
+    return renumber({**named, "<pad>": rows}, rows + 1, [model], SpecialPieces("<pad>", "</s>", unknown, rows), where)
+
+
+def _shortlist(
+    folder: Path, models: Sequence[SentencePieceModel], vocabularies: tuple[Vocabulary, Vocabulary], shared: bool
+) -> Shortlist | None:
+    """Return the file's shortlist in our ids; None if there is none.
+
+    The candidates are those of the file: its first pieces, the lists of the source's pieces and, with one vocabulary,
+    these pieces themselves. Marian fills up the list of a batch to a multiple of eight; ours is a sentence's own.
+    """
+    if not [*folder.glob("lex.*.bin*")]:
+        return None
+    source, target = vocabularies
+    sizes = [len(model.pieces) for model in models]
+    file = read_shortlist(_only_file(folder, "lex.*.bin"), *sizes)
+    ours = np.full(sizes[1], PAD, np.uint16)
+    for number in target.producible(models[1]).tolist():
+        ours[target.rows[number]] = number
+    lists = [ours[file.targets[begin:end]] for begin, end in zip(file.offsets, file.offsets[1:], strict=False)]
+    likely = np.full((len(source), max(map(len, lists)) + 1), PAD, np.uint16)
+    for number, row in _own_rows(source, len(lists)):
+        likely[number, 0] = ours[row] if shared else PAD
+        likely[number, 1 : len(lists[row]) + 1] = lists[row]
+    always = np.union1d(ours[: file.first], [EOS]).astype(np.uint16)
+    return Shortlist(always[always != PAD], likely)
+
+
+def _own_rows(vocabulary: Vocabulary, count: int) -> Iterator[tuple[int, int]]:
+    """Yield our id and the file's id of every piece that the file has a list for."""
+    for number, row in enumerate(vocabulary.rows.tolist()):
+        if number >= EOS and row < count:
+            yield number, row
