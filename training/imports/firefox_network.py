@@ -17,7 +17,7 @@ from training.imports.firefox_file import MarianFile
 from training.imports.vocabulary import Vocabulary
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 
-_EPSILON = 1e-9
+_EPSILON = 1e-6
 _REQUIRED = {
     "type": ("transformer",), "transformer-decoder-autoreg": ("rnn",), "dec-cell": ("ssru",),
     "transformer-preprocess": ("",), "transformer-postprocess": ("dan",), "transformer-postprocess-emb": ("d", ""),

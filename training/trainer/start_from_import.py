@@ -22,7 +22,10 @@ from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
 from training.recipe import RecipeError, TransformerConfig
 
-MEANING = ("width", "heads", "feed_forward", "norm", "activation", "positions", "scale_embedding", "share_embeddings")
+MEANING = (
+    "width", "heads", "feed_forward", "decoder", "norm", "activation", "positions", "scale_embedding",
+    "share_embeddings",
+)  # fmt: skip
 """Settings of the network without which the same numbers would mean something else."""
 SOURCE_TABLE = "source_embedding.weight"
 

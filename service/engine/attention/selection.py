@@ -97,7 +97,7 @@ def selected_scores(result: ScoringResult, wanted: WeightSelection | None) -> Sc
             "decoder": result.decoder_attention,
         }[kind]
         if weights is None:
-            raise InvalidOption(f"There is no {kind} self-attention; kind must be cross.")
+            raise InvalidOption(f"There is no {kind} self-attention in this model.")
         selected = np.array(alignment.choose(weights, chosen_layer, chosen_head, None), dtype=np.float32)
     return replace(
         result,
@@ -109,9 +109,9 @@ def selected_scores(result: ScoringResult, wanted: WeightSelection | None) -> Sc
 
 
 def _size(options: AttentionOptions, spec: AttentionSpec, model: str) -> AttentionSize:
-    size = {"cross": spec.cross, "encoder": spec.encoder, "decoder": spec.decoder, "occlusion": spec.cross}[
-        options.kind
-    ]
+    sizes = {"cross": spec.cross, "encoder": spec.encoder, "decoder": spec.decoder, "occlusion": spec.cross}
+    size = sizes[options.kind]
     if size is None:
-        raise InvalidOption(f"{model} has no {options.kind} self-attention; kind must be cross.")
+        known = "cross" if spec.encoder is None else "cross or encoder"
+        raise InvalidOption(f"{model} has no {options.kind} self-attention; kind must be {known}.")
     return size
