@@ -22,6 +22,7 @@ WORDS = 266
 PAIRS = id_pairs(24, WORDS, 18)
 CONFIGS: dict[str, TransformerConfig | BahdanauConfig] = {
     "transformer": transformer(norm="pre", width=32),  # heads of 16, whose factor of 1/4 is exact
+    "ssru": transformer(decoder="ssru", width=32),
     "bahdanau": bahdanau(tie_embeddings=True),
 }
 

@@ -82,7 +82,8 @@ def read_model(path: Path) -> MarianFile:
         content.refuse("it has two items of one name")
     shapes = [content.shape(name, axes) for name, (_, _, axes, _) in zip(names, headers, strict=True)]
     content.skip_padding()
-    options, tensors = {}, {}
+    options: dict[str, Any] = {}
+    tensors: dict[str, Array] = {}
     for name, shape, (_, kind, _, size) in zip(names, shapes, headers, strict=True):
         data = content.take("u1", size, f"item {name}")
         if name == OPTIONS:

@@ -221,7 +221,8 @@ class Transformer(nn.Module):
         causal = torch.ones(total, total, dtype=torch.bool, device=tokens.device).tril()[past:]
         valid = valid_positions(memory.lengths, memory.arrays[0].shape[2])[:, None, None, :]
         values = self._embed(self.embedding, tokens, past)
-        own, cross, present = [], [], []
+        own: list[Tensor] = []
+        cross, present = [], []
         for i, layer in enumerate(self.decoder):
             before = state[each * i : each * (i + 1)] if state else ()
             values, weights, kept = layer(values, before, causal, memory.arrays[2 * i : 2 * i + 2], valid)
