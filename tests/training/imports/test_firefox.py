@@ -1,0 +1,157 @@
+"""Firefox's students in our network and in the engine, against a translator in numpy that another person wrote."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from service.bundle.limits import length_limit
+from service.bundle.load import load_bundle
+from service.bundle.vocabulary import EOS
+from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob
+from service.engine.model.device import ModelSettings
+from service.engine.model.onnx_model import OnnxModel, load_model
+from tests.support.decoding import decode
+from tests.support.marian_files import FIRST, candidates
+from tests.support.marian_reference import UNKNOWN
+from tests.training.imports.firefox_models import ENGLISH, StudentFolder, student_folder
+from training.__main__ import app
+from training.data.batching import collate
+from training.imports.bundle import network_of
+from training.imports.firefox import FirefoxOptions, read_firefox
+from training.imports.source import ImportedModel
+
+SENTENCES = 200
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> StudentFolder:
+    """Return a student with float weights and one vocabulary."""
+    return student_folder(tmp_path_factory.mktemp("student") / "enfr")
+
+
+@pytest.fixture(scope="module")
+def model(folder: StudentFolder) -> ImportedModel:
+    """Return the student as it is imported."""
+    return read_firefox(folder.path, FirefoxOptions("firefox-en-fr"))
+
+
+@pytest.fixture(scope="module")
+def bundles(folder: StudentFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the student's bundles, imported by the command: ``faithful`` and ``int8``."""
+    models = tmp_path_factory.mktemp("models")
+    for name, options in (("faithful", ["--faithful"]), ("int8", [])):
+        command = ["import", "firefox", str(folder.path), "--output", str(models / name), *options]
+        found = CliRunner().invoke(app, command)
+        assert found.exit_code == 0, found.output
+    return models
+
+
+def sources_of(model: ImportedModel, count: int) -> list[list[int]]:
+    """Return sentences in our ids, with the end token."""
+    return [[*model.source.tokenizer.encode(text, add_special_tokens=False).ids, EOS] for text in ENGLISH[:count]]
+
+
+def limit_of(source: list[int], model: ImportedModel) -> int:
+    return length_limit(len(source), model.max_tokens)
+
+
+def translate(engine: OnnxModel, model: ImportedModel, sources: list[list[int]], beam_size: int) -> list[Hypothesis]:
+    """Translate sentences that join a running batch seven at a time."""
+    jobs = [
+        SentenceJob(tuple(source), SearchOptions(beam_size, max_length=limit_of(source, model), repetition_guard=False))
+        for source in sources
+    ]
+    return decode(engine, jobs, [2 * (at // 7) for at in range(len(jobs))])
+
+
+def test_the_engine_translates_scores_and_aligns_as_the_reference(
+    bundles: Path, model: ImportedModel, folder: StudentFolder
+) -> None:
+    engine, sources = load_model(load_bundle(bundles / "faithful"), ModelSettings()), sources_of(model, SENTENCES)
+    found = translate(engine, model, sources, 1)
+    closed = [each.ids if each.ids[-1] == EOS else (*each.ids, EOS) for each in found]
+    scored = engine.score_batch(list(zip(sources, closed, strict=True)))
+    for source, ours, forced in zip(sources, found, scored, strict=True):
+        factor = (limit_of(source, model) - 0.5) / len(source)
+        expected = folder.reference.greedy(model.rows[0][source].tolist(), length_factor=factor)
+        assert tuple(model.rows[1][list(ours.ids)].tolist()) == expected.ids
+        np.testing.assert_allclose(forced.logprobs[: len(ours.ids)], ours.logprobs, atol=1e-4)
+        np.testing.assert_allclose(forced.cross_attention.sum(-1), 1, atol=1e-5)
+        aligned = forced.cross_attention[model.alignment.layer, model.alignment.head, : len(ours.ids)]
+        np.testing.assert_allclose(aligned, expected.alignment, atol=1e-4)
+        assert forced.encoder_attention is not None
+        assert forced.decoder_attention is None
+
+
+def test_beam_search_keeps_each_hypothesis_with_its_own_cells(bundles: Path, model: ImportedModel) -> None:
+    engine, sources = load_model(load_bundle(bundles / "faithful"), ModelSettings()), sources_of(model, 20)
+    found = translate(engine, model, sources, 4)
+    ended = [(source, each) for source, each in zip(sources, found, strict=True) if each.ids[-1] == EOS]
+    scored = engine.score_batch([(source, each.ids) for source, each in ended])
+    for (_, ours), forced in zip(ended, scored, strict=True):
+        np.testing.assert_allclose(forced.logprobs, ours.logprobs, atol=1e-4)
+
+
+def test_eight_bits_choose_among_the_candidates_of_the_file(
+    bundles: Path, model: ImportedModel, folder: StudentFolder
+) -> None:
+    assert model.shortlist is not None
+    engine, sources = load_model(load_bundle(bundles / "int8"), ModelSettings()), sources_of(model, 60)
+    together, same, tokens = translate(engine, model, sources, 1), 0, 0
+    assert together[:5] == [translate(engine, model, [source], 1)[0] for source in sources[:5]]
+    for source, ours in zip(sources, together, strict=True):
+        allowed = np.flatnonzero(model.shortlist.allowed(source))
+        assert set(ours.ids) <= set(allowed.tolist())
+        rows = sorted(model.rows[1][allowed].tolist())
+        expected = folder.reference.greedy(model.rows[0][source].tolist(), rows).ids
+        theirs = model.rows[1][list(ours.ids)].tolist()
+        tokens += len(expected)
+        same += sum(one == other for one, other in zip(theirs, expected, strict=False))
+    assert same > 0.6 * tokens  # after the first difference, which rounding makes, translations part
+
+
+def test_the_card_gives_licence_credit_and_the_scores_as_their_own(bundles: Path) -> None:
+    manifest = load_bundle(bundles / "faithful").manifest
+    assert (manifest.source_language, manifest.target_language) == ("en", "fr")
+    assert manifest.card["data"][0]["licence"] == "MPL-2.0"
+    assert "Mozilla" in manifest.card["data"][0]["credit"]
+    assert manifest.card["scores"] == []
+    assert manifest.card["imported"]["stated"] == {"flores bleu": 12.3, "flores comet": 0.4567}
+    text = (bundles / "faithful" / "README.md").read_text(encoding="utf-8")
+    assert "Stated by the model's authors, not measured here: flores bleu 12.3, flores comet 0.4567." in text
+    assert "seven bits" in (bundles / "int8" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("shared", "packed"), [(True, True), (False, False)], ids=["packed", "two vocabularies"])
+def test_files_of_eight_bits_and_of_two_vocabularies_are_read(shared: bool, packed: bool, tmp_path: Path) -> None:
+    folder = student_folder(tmp_path, int8=True, shared=shared, packed=packed)
+    model = read_firefox(tmp_path, FirefoxOptions("firefox-en-fr"))
+    network = network_of(model)
+    numbers = {row: number for number, row in enumerate(model.rows[1].tolist()) if number >= EOS}
+    for source in sources_of(model, 12):
+        expected = folder.reference.greedy(model.rows[0][source].tolist())
+        target = np.array([numbers[piece] for piece in expected.ids], np.uint16)
+        batch = collate([np.array(source, np.uint16)], [target])
+        with torch.no_grad():
+            decoded = network.decode(batch.target_in, network.encode(batch.source, batch.source_lengths))
+            chosen = network.logits(decoded.hidden)[0].argmax(-1).tolist()
+        assert chosen == target.tolist()
+        np.testing.assert_allclose(decoded.cross_attention[0, -1, 0], expected.alignment, atol=1e-4)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_candidates_are_those_of_the_file_without_its_filling(shared: bool, tmp_path: Path) -> None:
+    folder = student_folder(tmp_path, shared=shared)
+    model = read_firefox(tmp_path, FirefoxOptions("firefox-en-fr"))
+    assert model.shortlist is not None
+    for source in sources_of(model, 20):
+        theirs = model.rows[0][source].tolist()
+        listed = {*range(FIRST), *(piece for row in theirs for piece in folder.lists[row])}
+        expected = (listed | set(theirs) if shared else listed) - {UNKNOWN}
+        assert set(model.rows[1][model.shortlist.allowed(source)].tolist()) == expected
+        filled = candidates(theirs, folder.lists, vocabulary=folder.sizes[1], shared=shared)
+        assert expected <= set(filled)
+        assert len(filled) - len(expected) <= 8  # <unk> and seven to fill it up
