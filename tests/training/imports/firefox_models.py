@@ -32,13 +32,23 @@ class StudentFolder:
     """Of the vocabularies."""
 
 
-def student_folder(path: Path, int8: bool = False, shared: bool = True, packed: bool = False) -> StudentFolder:
-    """Write a student with float weights or weights of eight bits, one vocabulary or two, plain or packed files."""
+def student_folder(
+    path: Path, int8: bool = False, shared: bool = True, packed: bool = False, soft: bool = False
+) -> StudentFolder:
+    """Write a student with float weights or weights of eight bits, one vocabulary or two, plain or packed files.
+
+    ``soft``: with attention so even that rounding to eight bits changes little.
+    """
     vocabularies = [pieces(ENGLISH + FRENCH)] if shared else [pieces(ENGLISH), pieces(FRENCH)]
     sizes = tuple(sentencepiece.SentencePieceProcessor(model_proto=each).get_piece_size() for each in vocabularies)
     student = random_student(
         student_options(vocabularies=sizes, width=32, feed_forward=64, layers=(2, 2), heads=4), seed=1
     )
+    if soft:
+        scales = {name: np.float32(0.25 if name.endswith(("Wq", "Wk")) else 0.5) for name in student.weights
+                  if name.endswith(("Wq", "Wk", "Wv", "Wo", "W2", "rnn_W"))}  # fmt: skip
+        softer = {name: student.weights[name] * scale for name, scale in scales.items()}
+        student = replace(student, weights={**student.weights, **softer})
     generator = np.random.default_rng(3)
     lists = [sorted(generator.choice(sizes[-1], count, replace=False).tolist())
              for count in generator.integers(0, 12, sizes[0])]  # fmt: skip
