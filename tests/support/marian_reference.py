@@ -1,7 +1,6 @@
 """A numpy translator for Marian's students with SSRU decoders: slow, plain, and the measure for our own engine.
 
-Each fact names where the public sources of marian-nmt/marian-dev (marian) or browsermt/marian-dev (browsermt) state it.
-The code is our own.
+Facts name their place in marian-nmt/marian-dev (marian) or browsermt/marian-dev (browsermt); the code is our own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,11 +42,6 @@ class _Hypothesis:
     cells: tuple[Array, ...] = ()
     rows: tuple[Array, ...] = ()
 
-    @property
-    def previous(self) -> int | None:
-        """Return the last id, if there is one."""
-        return self.ids[-1] if self.ids else None
-
 
 @dataclass
 class MarianReference:
@@ -77,10 +71,8 @@ class MarianReference:
 
     def start(self) -> tuple[Array, ...]:
         """Return the cells before the first step: zeros (marian src/models/transformer.h, startState)."""
-        return tuple(
-            np.zeros((1, number(self.student.options, "dim-emb")), np.float32)
-            for _ in range(number(self.student.options, "dec-depth"))
-        )
+        width, depth = (number(self.student.options, name) for name in ("dim-emb", "dec-depth"))
+        return (np.zeros((1, width), np.float32),) * depth
 
     def step(
         self, memory: Array, cells: Sequence[Array], previous: int | None, position: int, candidates: Sequence[int]
@@ -113,8 +105,7 @@ class MarianReference:
         allowed, memory = self._allowed(candidates), self.encode(source)
         made = _Hypothesis(cells=self.start())
         while made.ids[-1:] != (EOS,) and len(made.ids) < length_factor * len(source):
-            step = self.step(memory, made.cells, made.previous, len(made.ids), allowed)
-            scores = _log_softmax(step.logits, allowed)
+            step, scores = self._continued(made, memory, allowed)
             best = int(scores.argmax())
             made = self._extended(made, step, allowed[best], made.score + float(scores[best]))
         return Translation(made.ids, made.score / len(made.ids), np.array(made.rows))
@@ -155,10 +146,15 @@ class MarianReference:
     ) -> Iterator[_Hypothesis]:
         """Continue every hypothesis of a beam by its best ids."""
         for made in beam:
-            step = self.step(memory, made.cells, made.previous, len(made.ids), allowed)
-            scores = _log_softmax(step.logits, allowed)
+            step, scores = self._continued(made, memory, allowed)
             for place in np.argsort(-scores, kind="stable")[:width]:
                 yield self._extended(made, step, allowed[place], made.score + float(scores[place]))
+
+    def _continued(self, made: _Hypothesis, memory: Array, allowed: Sequence[int]) -> tuple[Step, Array]:
+        """Return the next step of a hypothesis and the log probabilities of the candidates."""
+        previous = made.ids[-1] if made.ids else None
+        step = self.step(memory, made.cells, previous, len(made.ids), allowed)
+        return step, _log_softmax(step.logits, allowed)
 
     def _extended(self, made: _Hypothesis, step: Step, piece: int, score: float) -> _Hypothesis:
         """Return a hypothesis with one more id."""
@@ -190,14 +186,12 @@ class MarianReference:
         step = np.float32(np.log(np.float32(10000))) / np.float32(half - 1)
         angles = places * np.exp(np.arange(half, dtype=np.float32) * -step)
         positions = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
-        return np.float32(np.sqrt(np.float32(width))) * embeddings + positions
+        embedded: Array = np.float32(np.sqrt(width)) * embeddings + positions
+        return embedded
 
     def _prepared(self, states: Array, prefix: str, option: str = "transformer-preprocess") -> Array:
         """Apply what comes before a layer: "n" is a norm with names of its own, "d" is nothing when translating."""
-        for operation in str(self.student.options[option]):
-            if operation == "n":
-                states = self._norm(states, prefix, "_pre")
-        return states
+        return self._norm(states, prefix, "_pre") if "n" in str(self.student.options[option]) else states
 
     def _finished(self, states: Array, residual: Array, prefix: str, option: str = "transformer-postprocess") -> Array:
         """Apply what comes after a layer: "a" adds its input, "n" is a norm, in the order of the letters."""
@@ -213,7 +207,8 @@ class MarianReference:
         centred = states - states.mean(axis=-1, keepdims=True)
         deviation = np.sqrt(np.mean(centred * centred, axis=-1, keepdims=True) + np.float32(1e-6))
         scale, bias = (self.student.weights[f"{prefix}_ln_{part}{suffix}"] for part in ("scale", "bias"))
-        return scale * (centred / deviation) + bias
+        normalised: Array = scale * (centred / deviation) + bias
+        return normalised
 
     def recurrent(self, states: Array, cell: Array, prefix: str) -> tuple[Array, Array]:
         """Apply an SSRU: the forget gate keeps the cell, the rest is new (marian src/rnn/cells.h, class SSRU)."""
@@ -280,18 +275,21 @@ def _int8_product(
     shifted = np.clip(np.rint(inputs * alpha), -127, 127).astype(np.float64) + 127  # float64 holds the sums exactly
     back = np.float32(-1) * ((np.float32(127) / alpha) * (np.float32(127) / multiplier)) / np.float32(127)
     prepared = integers.sum(axis=0).astype(np.float32) * back + bias
-    return (shifted @ integers).astype(np.float32) * (np.float32(1) / (alpha * multiplier)) + prepared
+    product: Array = (shifted @ integers).astype(np.float32) * (np.float32(1) / (alpha * multiplier)) + prepared
+    return product
 
 
 def _sigmoid(values: Array) -> Array:
     """Return the logistic function."""
-    return 1 / (1 + np.exp(-values))
+    gate: Array = np.float32(1) / (np.float32(1) + np.exp(-values))
+    return gate
 
 
 def _softmax(scores: Array) -> Array:
     """Return probabilities along the last axis."""
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    powers: Array = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights: Array = powers / powers.sum(axis=-1, keepdims=True)
+    return weights
 
 
 def _log_softmax(logits: Array, candidates: Sequence[int]) -> Array:
