@@ -64,12 +64,12 @@ def model_items(student: Student) -> list[Item]:
     """Return the items of a student: float32, or int8 when it has multipliers of the activations.
 
     Multipliers are float32 items "<weight>_QuantMultA" of shape (1, 1). Those of embeddings are int8, as their name
-    has "Wemb" in it; with a shortlist the engine looks for "none_QuantMultA" (browsermt
-    scripts/alphas/extract_stats.py).
+    has "Wemb" in it; the one of a shared vocabulary is there again as "none_QuantMultA", which the engine looks for
+    when it has a shortlist (browsermt scripts/alphas/extract_stats.py).
     """
     alphas, arrays = student.alphas or {}, dict(student.weights)
     for name, alpha in alphas.items():
-        names = [f"{name}_QuantMultA", *(["none_QuantMultA"] if "Wemb" in name else [])]
+        names = [f"{name}_QuantMultA", *(["none_QuantMultA"] if name == "Wemb" else [])]
         arrays |= dict.fromkeys(names, np.full((1, 1), alpha, np.float32))
     items = [
         intgemm8_item(name, array) if alphas and is_product(name) else float_item(name, array)

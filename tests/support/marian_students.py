@@ -119,7 +119,7 @@ def embeddings(options: Options) -> tuple[str, str]:
 def random_student(options: Options, seed: int = 0) -> Student:
     """Return a student whose weights neither die out nor explode and which ends most sentences."""
     generator = np.random.default_rng(seed)
-    shapes = sorted(_shapes(options).items())
+    shapes = sorted(weight_shapes(options).items())
     return Student({name: _random_weight(name, shape, generator) for name, shape in shapes}, options)
 
 
@@ -134,7 +134,7 @@ def is_product(name: str) -> bool:
     return "Wemb" in name or 2 <= len(name) - name.find("_W") <= 3
 
 
-def _shapes(options: Options) -> dict[str, tuple[int, int]]:
+def weight_shapes(options: Options) -> dict[str, tuple[int, int]]:
     """Return the shape of every weight by its name in the file (marian src/models/transformer.h)."""
     width, inner = number(options, "dim-emb"), number(options, "transformer-dim-ffn")
     square, row = (width, width), (1, width)

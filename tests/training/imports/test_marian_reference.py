@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tests.support.marian_files import candidates, checksum, model_bytes, model_items, shortlist_bytes, write_folder
 from tests.support.marian_reference import MarianReference
-from tests.support.marian_students import Student, random_student, student_options
+from tests.support.marian_students import Student, is_product, random_student, student_options, weight_shapes
 
 SOURCE = (17, 5, 30, 8, 0)
 
@@ -133,6 +133,22 @@ def test_multipliers_of_activations_are_floats_but_for_the_embedding(rounded: St
     kind, shape, _, data = items["Wemb_QuantMultA"]
     assert (kind, data[0]) == (0x4101, 127)
     assert int8_values(shape, data)[0] == pytest.approx(rounded.alphas["Wemb"])
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        (student_options(), 16907062),  # models/tiny/bgen/metadata.json
+        (student_options(width=384, layers=(6, 4)), 31248966),  # models/base-memory/ende
+        (student_options(vocabularies=(32000, 32000), width=384, layers=(6, 4)), 43536965),  # models/base-memory/enzh
+    ],
+    ids=["tiny", "base-memory", "two-vocabularies"],
+)
+def test_files_have_as_many_parameters_as_published_models(options: dict[str, object], parameters: int) -> None:
+    weights = {name: np.ones(shape, np.float32) for name, shape in weight_shapes(options).items()}
+    multiplied = {name for name in weights if is_product(name)} - {"encoder_Wemb"}
+    items = model_items(Student(weights, options, dict.fromkeys(multiplied, 1.0)))
+    assert sum(int(np.prod(item.shape)) for item in items[:-1]) == parameters
 
 
 def test_the_checksum_is_that_of_a_word_counted_by_hand() -> None:
