@@ -154,10 +154,15 @@ def _decoder(vocabulary: int, pitch: float) -> onnx.ModelProto:
     scores = graph.op("LogSoftmax", graph.op("Add", waves, graph.const(_impossible(vocabulary)[None])), axis=1)
     square = graph.op("Concat", shape, graph.const([vocabulary], np.int64), axis=0)
     graph.op("TopK", graph.op("Reshape", scores, square), "candidates", into="top_logprobs")
-    arrays = [("past", FLOAT, ["N", 1, "T", 2]), ("mood", FLOAT, ["N", 3])]
-    inputs = [("tokens", INT64, ["B", "K"]), ("lengths", INT32, ["N"]), ("source_lengths", INT64, ["B"])]
+    arrays: list[tuple[str, int, Any]] = [("past", FLOAT, ["N", 1, "T", 2]), ("mood", FLOAT, ["N", 3])]
+    inputs: list[tuple[str, int, Any]] = [
+        ("tokens", INT64, ["B", "K"]),
+        ("lengths", INT32, ["N"]),
+        ("source_lengths", INT64, ["B"]),
+    ]
     inputs += [("candidates", INT64, [1]), ("notes", FLOAT, ["B", 2, "S"]), *arrays]
-    outputs = [("top_ids", INT64, ["B", "K", "C"]), ("top_logprobs", FLOAT, ["B", "K", "C"])]
+    outputs: list[tuple[str, int, Any]] = [("top_ids", INT64, ["B", "K", "C"])]
+    outputs += [("top_logprobs", FLOAT, ["B", "K", "C"])]
     outputs += [(f"next_{name}", kind, shape) for name, kind, shape in arrays]
     return graph.model(inputs, outputs)
 

@@ -107,8 +107,8 @@ def firefox_state(
             _norm(state, f"{ours}.feed_forward_frame.norm", tensors, f"{theirs}_ffn_ffn_ln", width)
     source, target = (each.rows for each in vocabularies)
     if not network.share_embeddings:
-        state["source_embedding.weight"] = tensors.table("encoder_Wemb", width)[source]
-    table = tensors.table("Wemb" if network.share_embeddings else "decoder_Wemb", width)
+        state["source_embedding.weight"] = tensors.embeddings("encoder_Wemb", width)[source]
+    table = tensors.embeddings("Wemb" if network.share_embeddings else "decoder_Wemb", width)
     state["embedding.weight"] = table[target]
     bias = tensors.vector("decoder_ff_logit_out_b", len(table) - 1)
     state["output_bias"] = np.append(bias, np.float32(0))[target]
@@ -127,7 +127,7 @@ class _Tensors(TensorReader):
         """Return a vector, which Marian stores as [1, size]."""
         return self._shaped(name, (1, size)).reshape(-1)
 
-    def table(self, name: str, width: int) -> Array:
+    def embeddings(self, name: str, width: int) -> Array:
         """Return embeddings and a row of zeros after them."""
         found = self.take(name)
         if found.ndim != 2 or found.shape[1] != width:

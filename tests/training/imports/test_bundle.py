@@ -39,7 +39,8 @@ def bundle(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def theirs(toy: Path) -> Any:
     """Return the same model in transformers."""
-    return MarianMTModel.from_pretrained(toy).eval()
+    model: Any = MarianMTModel.from_pretrained(toy)
+    return model.eval()
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     for bundle in (models / NAME, INTO_ENGLISH):
         (folder / bundle.name).symlink_to(bundle)
     options = ("--models-dir", str(folder), "--device", "cpu")
-    settings = {"TRANSLUCENT_PIVOT": "en", "TRANSLUCENT_LOAD": "lazy", "TRANSLUCENT_LOG_FORMAT": "json"}
+    settings: dict[str, Any] = {"TRANSLUCENT_PIVOT": "en", "TRANSLUCENT_LOAD": "lazy", "TRANSLUCENT_LOG_FORMAT": "json"}
     with running("-m", "service", "serve", *options, **settings) as server:
         yield server
 

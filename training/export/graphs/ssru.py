@@ -1,6 +1,6 @@
 """The simpler simple recurrent unit (Kim et al. 2019, D19-5632) in place of a decoder's self-attention."""
 
-from training.export.graphs.builder import GraphBuilder
+from training.export.graphs.builder import Axes, GraphBuilder
 from training.export.graphs.precision import Arithmetic
 
 
@@ -19,7 +19,8 @@ class Ssru:
         """Return the outputs of all positions: [B, T, W] → [B, T, W]."""
         sequences = [graph.op("Transpose", each, perm=[1, 0, 2]) for each in self._gates(graph, seen)]  # [T, B, W]
         start = self.start(graph, graph.op("Shape", sequences[0], start=1))
-        body, dtype, axes = graph.subgraph("unit"), self._arithmetic.dtype, ["B", self._width]
+        axes: Axes = ["B", self._width]
+        body, dtype = graph.subgraph("unit"), self._arithmetic.dtype
         cell, candidate, keep = (body.input(body.fresh(name), dtype, axes) for name in ("cell", "candidate", "keep"))
         following = [_blend(body, candidate, keep, cell)]
         cells = graph.scan(body, [start], sequences, (following, following))[1]
