@@ -72,6 +72,8 @@ class ReadOptions:
     target: str  # the language to translate into, for formats that name it
     limits: Limits = field(default_factory=Limits)
     columns: tuple[str, ...] = ()  # of a table: names in its first row, or numbers from 1; none: every column
+    header: bool = False  # of a table: its first row is translated, too
+    metadata: bool = True  # what describes a page beside its text: alt, title, placeholder, titles and descriptions
 
 
 class Document(Protocol):

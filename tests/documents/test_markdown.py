@@ -3,7 +3,7 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.support.documents import same, through
+from tests.support.documents import same, segments, through
 
 TEXT = """---
 title: A title
@@ -78,7 +78,7 @@ def test_markdown_that_is_written_anew_is_rendered_the_same() -> None:
 def test_words_are_translated_in_their_places() -> None:
     written = through("a.md", TEXT.encode()).decode()
     for expected in (
-        "title: A title",
+        "title: A TITLE",
         "# GETTING *STARTED*",
         "**BOLD**, _ITALIC_ AND ~~STRUCK~~ TEXT OVER TWO LINES",
         "`code_inline()`, `[^a-z]`",
@@ -107,3 +107,31 @@ def test_a_translation_that_looks_like_markup_is_shown_as_it_is(text: str) -> No
     written = through("a.md", b"Some words.\n", lambda _: text.replace("<", "&lt;")).decode()
     shown = html(written)
     assert shown == html("Some words.\n").replace("Some words.", text.replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def test_a_box_and_the_name_of_a_footnote_stay_before_their_text_and_a_mark_stays_at_its_word() -> None:
+    text = b"- [ ] buy some milk\n- [x] **Open** it.\n\nHis keys.[^1] Then[^2] he left.\n\n[^1]: He found them.\n"
+    assert segments("a.md", text) == [
+        "buy some milk",
+        "<b 0>Open</b> it.",
+        "His keys.<wbr 0> Then<wbr 1> he left.",
+        "He found them.",
+    ]
+    assert through("a.md", text, lambda fragment: f"- {fragment}").decode() == (
+        "- [ ] - buy some milk\n- [x] - **Open** it.\n\n\\- His keys.[^1] Then[^2] he left.\n\n[^1]: - He found them.\n"
+    )
+
+
+def test_the_title_and_description_before_a_page_are_translated_unless_they_are_left_alone() -> None:
+    for before, after in (
+        (
+            "---\ntitle: A title\ndate: 2026-01-01\ndescription: \"Say \\\"yes\\\"\"\n---\n",
+            "---\ntitle: A TITLE\ndate: 2026-01-01\ndescription: \"SAY \\\"YES\\\"\"\n---\n",
+        ),
+        ("+++\ntitle = 'Its'  # note\ndraft = true\n+++\n", "+++\ntitle = 'ITS'  # note\ndraft = true\n+++\n"),
+        ("---\ntitle: >\n  folded\nsub:\n  title: deep\n---\n", None),
+    ):
+        assert through("a.md", before.encode()).decode() == (after or before)
+        assert through("a.md", before.encode(), metadata=False).decode() == before
+    written = through("a.md", b"---\ntitle: A title\n---\n", lambda _: "Un titre : l'été #1").decode()
+    assert written == "---\ntitle: \"Un titre : l'été #1\"\n---\n"

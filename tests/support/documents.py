@@ -56,9 +56,10 @@ def through(
     target: str = "fr",
     columns: tuple[str, ...] = (),
     limits: Limits | None = None,
+    **own: bool,
 ) -> bytes:
     """Return a document after its way through its format, segment by segment; `translate` takes fragments."""
-    options = ReadOptions(target, limits or Limits(), columns)
+    options = ReadOptions(target, limits or Limits(), columns, **own)
     document = format_of(name).read(data, options)
     check_segments(document.segments, options.limits)
     return document.write([translate(segment) for segment in document.segments])

@@ -1,7 +1,7 @@
 """Markdown (CommonMark with tables and strikethrough): the text of each block is translated in its place.
 
-markdown-it finds the blocks and their inline markup. Code, front matter, link addresses, footnote marks and definitions
-stay as they are. A paragraph that is translated becomes one line, which means the same.
+markdown-it finds the blocks and their inline markup. Code, front matter but for its title and
+description, link addresses, footnote marks and definitions stay as they are. A paragraph that is translated becomes one line, which means the same.
 """
 
 from __future__ import annotations
@@ -16,10 +16,19 @@ from markdown_it.token import Token
 from service import markup
 from service.documents.encodings import Encoding, decode
 from service.documents.format import ReadOptions, check_characters
-from service.documents.formats.markdown_inline import fragment_of, split_at_breaks, written
-from service.documents.fragments import has_words
+from service.documents.formats.markdown_inline import BEFORE, fragment_of, split_at_breaks, written
+from service.documents.fragments import has_words, plain
+from service.markup.document import escape
 
 FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$\r?\n?", re.DOTALL | re.MULTILINE)
+DESCRIBED = re.compile(
+    r"""^(?:title|description)[ \t]*[:=][ \t]*(?P<value>"(?P<double>(?:[^"\\\r\n]|\\["\\])*)"|'(?P<single>(?:[^'\r\n]|'')*)'"""
+    r"""|(?P<plain>[^\s"'>|&*!%@`\[\]{}#,?:-](?:(?![ \t]#|:[ \t])[^\r\n]){0,300}?))[ \t]{0,9}(?:[ \t]#[^\r\n]*)?\r?$""",
+    re.MULTILINE,
+)
+ESCAPE = re.compile(r'\\(["\\])')
+QUOTED = re.compile(r'["\\]')
+MEANS_MORE = re.compile(r"""^["'>|&*!%@`\[\]{}#,?:-]|[ \t]#|:(?:[ \t]|$)""")  # in YAML, without quotes
 FOOTNOTE = "\ue000^"  # instead of [^ for the parser, which would take a footnote for a link
 TEMPLATE = re.compile(r"\{\{|\{%")  # of Hugo, Jinja and the like, which HTML would escape
 LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
@@ -30,7 +39,7 @@ def read(data: bytes, options: ReadOptions) -> MarkdownDocument:
     """Return a Markdown text; the parser is slow, so the limit of characters counts all of it, with code and links."""
     text, encoding = decode(data)
     check_characters(len(text), options.limits)
-    return MarkdownDocument(text, encoding)
+    return MarkdownDocument(text, encoding, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +55,12 @@ class Block:
 class MarkdownDocument:
     """A text, and the blocks in it that are translated."""
 
-    def __init__(self, text: str, encoding: Encoding) -> None:
+    def __init__(self, text: str, encoding: Encoding, options: ReadOptions) -> None:
         self._text = text
         self._encoding = encoding
         front = FRONT_MATTER.match(text)
-        self._blocks = [*Finder(text, front.end() if front else 0).blocks()]
+        begin = front.end() if front else 0
+        self._blocks = [*(described(text[:begin]) if options.metadata else ()), *Finder(text, begin).blocks()]
         self.segments: Sequence[str] = [segment for block in self._blocks for segment in block.segments]
 
     def write(self, translations: Sequence[str]) -> bytes:
@@ -64,6 +74,27 @@ class MarkdownDocument:
                 pieces += [self._text[at : block.start], block.compose(new)]
                 at = block.end
         return self._encoding.encode("".join([*pieces, self._text[at:]]))
+
+
+def described(front_matter: str) -> Iterator[Block]:
+    """Yield the title and the description in front matter, if they are on one line."""
+    for found in DESCRIBED.finditer(front_matter):
+        text, quote = found["plain"], ""
+        if text is None:
+            quote = found["value"][0]
+            text = ESCAPE.sub(r"\1", found["double"]) if quote == '"' else found["single"].replace("''", "'")
+        if not has_words(escape(text)):
+            continue
+
+        def compose(translations: Sequence[str], quote: str = quote) -> str:
+            new = plain(translations[0])
+            if not quote and not MEANS_MORE.search(new):
+                return new
+            if quote == "'" and "'" not in new:
+                return f"'{new}'"
+            return '"' + QUOTED.sub(r"\\\g<0>", new) + '"'
+
+        yield Block(*found.span("value"), [escape(text)], compose)
 
 
 class Finder:
@@ -106,13 +137,18 @@ class Finder:
         return None if place is None else self._inline(token, place, kind)
 
     def _inline(self, token: Token, place: tuple[int, int], kind: str) -> Block | None:
-        parts = [fragment_of(part) for part in split_at_breaks(token.children or [])]
+        children = token.children or []
+        before = BEFORE.match(children[0].content) if kind == "paragraph_open" and children else None
+        if before is not None:
+            children[0].content = children[0].content[before.end() :]
+            place = place[0] + len(self._original(before[0])), place[1]
+        parts = [fragment_of(part) for part in split_at_breaks(children)]
         words = [has_words(fragment) for fragment, _ in parts]
         stop = "\\" if "\\\n" in token.content else "  "
         line = self._lines[token.map[0] + 1] if token.map and len(parts) > 1 else (0, "")
         content = token.content.split("\n")
         indent = line[1][: len(line[1].rstrip()) - len(content[1].strip())] if len(content) > 1 else ""
-        in_table, begins_line = kind in {"th_open", "td_open"}, kind == "paragraph_open"
+        in_table, begins_line = kind in {"th_open", "td_open"}, kind == "paragraph_open" and before is None
 
         def compose(translations: Sequence[str]) -> str:
             waiting = iter(translations)

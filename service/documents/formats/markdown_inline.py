@@ -8,14 +8,15 @@ from markdown_it.token import Token
 from service.documents.fragments import FragmentBuilder, Tags, closing_tags, render
 
 KEPT = re.compile(
-    r"\ue000\^[^\]\s]{1,80}\]:?"  # a footnote
-    r"|\[[ xX]\](?=\s)"  # a box to tick
+    r"\ue000\^[^\]\s]{1,80}\]"  # the mark of a footnote
     r"|(?<!\w):[a-z0-9_+-]{2,40}:(?!\w)"  # an emoji by its name
     r"|\$[^$\s](?:[^$\n]{0,200}[^$\s])?\$(?!\d)"  # mathematics
     r"|\{\{.{0,200}?\}\}|\{%.{0,200}?%\}"  # templates
     r"|https?://[^\s<>]+"
 )
 ESCAPED = re.compile(r"[\\`*\[\]]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|~(?=~)|(?<=~)~|&(?=#?\w{1,31};)")
+BEFORE = re.compile(r"(?:\[[ xX]\]|\ue000\^[^\]\s]{1,80}\]:)[ \t]+")
+"""What stands before the text of a paragraph: a box to tick, or the name of a footnote."""
 FIRST_SIGN = re.compile(r"\s*(?=[-+>#=|:])")
 FIRST_NUMBER = re.compile(r"(\s*\d{1,9})(?=[.)](?:\s|$))")
 
@@ -63,7 +64,7 @@ def _original(text: str) -> str:
 
 def _add(builder: FragmentBuilder[Tags], child: Token) -> None:
     if child.type == "text":
-        builder.guarded(child.content, KEPT, lambda kept: (kept, None))
+        _add_text(builder, child.content)
     elif child.type == "softbreak":
         builder.text(" ")
     elif child.type == "hardbreak":
@@ -80,6 +81,19 @@ def _add(builder: FragmentBuilder[Tags], child: Token) -> None:
         builder.close()
     else:
         builder.point((child.content, ""))
+
+
+def _add_text(builder: FragmentBuilder[Tags], text: str) -> None:
+    """Add text; the mark of a footnote has no width, so that it follows its word."""
+    at = 0
+    for found in KEPT.finditer(text):
+        builder.text(text[at : found.start()])
+        if found[0].startswith("\ue000"):
+            builder.point((found[0], ""))
+        else:
+            builder.kept((found[0], None), found[0])
+        at = found.end()
+    builder.text(text[at:])
 
 
 def code(token: Token) -> str:
