@@ -14,8 +14,12 @@ from service.engine import Translation
 from service.markup.document import Node, Part, Unit, collapse_spaces, escape, read
 from service.markup.placing import write
 
+LONGEST = 60  # characters of a placeholder
 _PRIVATE = "\ue000"  # no text has this character, or it is left alone
-_MARK = re.compile(re.escape(escape(f"<dnt>{_PRIVATE}")) + r"(\d+)" + re.escape(escape("</dnt>")))
+_MARK = re.compile(
+    re.escape(escape(f"<dnt>{_PRIVATE}")) + rf"(\d+){_PRIVATE}[^<>]{{0,{LONGEST}}}" + re.escape(escape("</dnt>"))
+)
+_CONTENT = re.compile(rf">([%{{$][^<>&]{{0,{LONGEST - 1}}})<")  # a placeholder: the engine reads a count as a number
 
 
 class PreparedDocument(NamedTuple):
@@ -79,7 +83,8 @@ def _marked(unit: Unit, elements: list[str]) -> Unit:
         kept = []
         for node in nodes:
             if node.opaque:
-                text = f"<dnt>{_PRIVATE}{len(elements)}</dnt>"
+                content = _CONTENT.search(node.open)
+                text = f"<dnt>{_PRIVATE}{len(elements)}{_PRIVATE}{content[1] if content else ''}</dnt>"
                 pieces.extend((unit.text[position : node.start], text))
                 position = node.start
                 elements.append(node.open)

@@ -162,3 +162,25 @@ UTF_8 = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
 def test_catalogues_that_are_refused(name: str, data: bytes, error: type[DocumentError], message: str) -> None:
     with pytest.raises(error, match=message):
         through(name, data)
+
+
+@pytest.mark.parametrize("text", [FIRST, SECOND, FIRST.replace("\n", "\r\n"), "\ufeff" + SECOND])
+def test_every_byte_of_xliff_stays_beside_the_targets(text: str) -> None:
+    text = text.replace('<?xml version="1.0" encoding="UTF-8"?>', "<?xml  version='1.0'?>\n<!-- a > b -->")
+    text = text.replace('version="', "z='1>2' version = \"").replace("note>", "note >")
+    new = through("a.xlf", text.encode()).decode()
+    for added in (' state="translated"', ' trgLang="fr"', ' target-language="fr"'):
+        new = new.replace(added, "")
+    new = re.sub(r'\s*<target[^>]*state="needs[^>]*>.*?</target>', "", new, flags=re.DOTALL)
+    new = re.sub(r"<target>[^<]*(<pc|[^<]*LOST).*?</target>", "", new, flags=re.DOTALL)
+    assert new == text.replace("<target/>", "")
+
+
+def test_a_finished_file_of_xliff_stays_byte_for_byte() -> None:
+    finished = FIRST.replace("<file ", '<file translate="no" ').encode()
+    assert through("a.xlf", finished) == finished
+
+
+def test_xliff_in_another_encoding_becomes_utf_8() -> None:
+    text = FIRST.replace("UTF-8", "UTF-16").encode("utf-16")
+    assert 'target-language="fr"' in through("a.xlf", text).decode()

@@ -28,6 +28,11 @@ def book(folder: Path) -> bytes:
     return (folder / "book.epub").read_bytes()
 
 
+def zipped(data: bytes, name: str) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return archive.read(name)
+
+
 def test_pages_and_tables_of_contents_are_translated_and_nothing_else_changes(tmp_path: Path) -> None:
     data = book(tmp_path)
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(io.BytesIO(through("a.epub", data, same))) as new:
@@ -42,6 +47,8 @@ def test_pages_and_tables_of_contents_are_translated_and_nothing_else_changes(tm
     content = read.get_item_with_href("text/one.xhtml").get_content().decode()
     assert '<p>I HAVE <b>NEVER</b> LOST MY <a href="#x">KEYS</a>.</p>' in content
     assert "<pre>code</pre>" in content
+    assert read.get_metadata("DC", "title")[0][0] == "A BOOK"
+    assert b">A book</dc:title>" in zipped(through("a.epub", data, metadata=False), "EPUB/content.opf")
     assert read.get_metadata("DC", "language")[0][0] == "fr"
     with zipfile.ZipFile(tmp_path / "new.epub") as archive:
         assert "FIRST CHAPTER" in archive.read("EPUB/toc.ncx").decode()

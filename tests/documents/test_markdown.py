@@ -125,8 +125,8 @@ def test_a_box_and_the_name_of_a_footnote_stay_before_their_text_and_a_mark_stay
 def test_the_title_and_description_before_a_page_are_translated_unless_they_are_left_alone() -> None:
     for before, after in (
         (
-            "---\ntitle: A title\ndate: 2026-01-01\ndescription: \"Say \\\"yes\\\"\"\n---\n",
-            "---\ntitle: A TITLE\ndate: 2026-01-01\ndescription: \"SAY \\\"YES\\\"\"\n---\n",
+            '---\ntitle: A title\ndate: 2026-01-01\ndescription: "Say \\"yes\\""\n---\n',
+            '---\ntitle: A TITLE\ndate: 2026-01-01\ndescription: "SAY \\"YES\\""\n---\n',
         ),
         ("+++\ntitle = 'Its'  # note\ndraft = true\n+++\n", "+++\ntitle = 'ITS'  # note\ndraft = true\n+++\n"),
         ("---\ntitle: >\n  folded\nsub:\n  title: deep\n---\n", None),
@@ -134,4 +134,4 @@ def test_the_title_and_description_before_a_page_are_translated_unless_they_are_
         assert through("a.md", before.encode()).decode() == (after or before)
         assert through("a.md", before.encode(), metadata=False).decode() == before
     written = through("a.md", b"---\ntitle: A title\n---\n", lambda _: "Un titre : l'été #1").decode()
-    assert written == "---\ntitle: \"Un titre : l'été #1\"\n---\n"
+    assert written == '---\ntitle: "Un titre : l\'été #1"\n---\n'

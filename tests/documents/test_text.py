@@ -57,3 +57,36 @@ def test_a_page_stays_in_the_encoding_that_it_names() -> None:
     page = '<html><meta charset="iso-8859-1"><p>café</p></html>'.encode("latin-1")
     assert "CAFÉ" in through("a.html", page).decode("latin-1")
     assert b"&#8594;" in through("a.html", page, lambda fragment: f"{fragment} →")
+
+
+DESCRIBED = """<html lang="en"><head><meta name="description" content="Our 'shop'"><meta name=keywords content="a b">
+</head><p>See <img alt='A "cat"' src=x> the <a title="Go &amp; see" href="#">page</a>.</p><input placeholder=Name>
+<textarea placeholder="Text">keep</textarea><p translate=no title="Brand">x</p><pre><img alt="code"></pre></html>"""
+
+
+def test_what_describes_a_page_is_translated_unless_it_is_left_alone() -> None:
+    written = through("a.html", DESCRIBED.encode()).decode()
+    for expected in (
+        """<meta name="description" content="OUR 'SHOP'"><meta name=keywords content="a b">""",
+        """<img alt='A "CAT"' src=x>""",
+        '<a title="GO &amp; SEE" href="#">PAGE</a>',
+        '<input placeholder="NAME">',
+        '<textarea placeholder="TEXT">keep</textarea>',
+        '<p translate=no title="Brand">x</p><pre><img alt="code"></pre>',
+    ):
+        assert expected in written
+    assert through("a.html", DESCRIBED.encode(), same, target="en").decode() == DESCRIBED
+    left = through("a.html", DESCRIBED.encode(), metadata=False).decode()
+    assert all(each in left for each in ("Our 'shop'", 'A "cat"', "Go &amp; see", "=Name", '"Text"'))
+
+
+def test_a_page_with_the_characters_of_marks_keeps_them() -> None:
+    for sign in ("\ue001", "&#xe001;"):
+        page = f'<html><p>{sign}0{sign}<img alt="{sign}7{sign}">A</p></html>'
+        assert "\ue0010\ue001" in through("a.html", page.encode()).decode()
+
+
+def test_what_is_written_into_an_attribute_stays_in_it() -> None:
+    page = b"<html><img alt='a' title=\"b\"></html>"
+    written = through("a.html", page, lambda _: "l'\"&lt;x>").decode()
+    assert "alt='l&#39;\"&lt;x&gt;' title=\"l'&quot;&lt;x&gt;\"" in written

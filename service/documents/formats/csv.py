@@ -1,4 +1,4 @@
-"""Tables: the chosen columns are translated; every other byte stays, also quotes and separators.
+"""Tables: the chosen columns are translated; every other byte stays, also the first row, quotes and separators.
 
 Python's csv module would write all cells anew, with other quotes than before; it only guesses the separator here.
 """
@@ -40,7 +40,7 @@ def read(data: bytes, options: ReadOptions) -> TableDocument:
     text, encoding = decode(data)
     separator = separator_of(text)
     cells = [*scan(text, separator)]
-    return TableDocument(cells, encoding, separator, options.columns)
+    return TableDocument(cells, encoding, separator, options)
 
 
 def separator_of(text: str) -> str:
@@ -83,17 +83,17 @@ def scan(text: str, separator: str) -> list[Cell]:
 class TableDocument:
     """The cells of a table, and those among them that are translated."""
 
-    def __init__(self, cells: list[Cell], encoding: Encoding, separator: str, columns: Sequence[str]) -> None:
+    def __init__(self, cells: list[Cell], encoding: Encoding, separator: str, options: ReadOptions) -> None:
         self._cells = cells
         self._encoding = encoding
         self._separator = separator
         header = [cell.value.strip() for cell in cells if cell.row == 0]
-        numbers, named = chosen(header, columns)
+        numbers, columns = chosen(header, options.columns), options.columns
         self._translated = [
             cell
             for cell in cells
             if (not columns or cell.column in numbers)
-            and not (named and cell.row == 0)
+            and (options.header or cell.row > 0)
             and not FORMULA.match(cell.value)
             and has_words(escape(cell.value))
         ]
@@ -112,15 +112,13 @@ class TableDocument:
         return self._encoding.encode("".join(cell.raw + cell.after for cell in self._cells))
 
 
-def chosen(header: Sequence[str], columns: Sequence[str]) -> tuple[set[int], bool]:
-    """Return the numbers of the chosen columns from 0, and whether they were named, so that row one is a header."""
+def chosen(header: Sequence[str], columns: Sequence[str]) -> set[int]:
+    """Return the numbers of the chosen columns from 0."""
     names = [name.casefold() for name in header]
     numbers: set[int] = set()
-    named = False
     for column in columns:
         if column.casefold() in names:
             numbers.add(names.index(column.casefold()))
-            named = True
         elif column.isdecimal() and 1 <= int(column) <= len(header):
             numbers.add(int(column) - 1)
         else:
@@ -128,4 +126,4 @@ def chosen(header: Sequence[str], columns: Sequence[str]) -> tuple[set[int], boo
                 f"The table has no column that columns names; it has {len(header)} columns. Give their names as in "
                 "the first row, or numbers from 1."
             )
-    return numbers, named
+    return numbers

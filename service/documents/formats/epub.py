@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
 from lxml import etree
 
+from service.documents.encodings import decode
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
 from service.documents.formats import html
+from service.documents.fragments import has_words, plain
 from service.documents.untrusted import Package, parse_xml, unpack
+from service.markup.document import escape
+from service.markup.tokens import unescape
 
 Element = etree._Element
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
 MEDIA_TYPE = b"application/epub+zip"
 PAGES = ("application/xhtml+xml", "application/x-dtbncx+xml")
-LANGUAGE = re.compile(rb"(<dc:language[^>]*>)[^<]*(</dc:language>)")
+LANGUAGE = re.compile(r"(<dc:language[^>]*>)[^<]*(</dc:language>)")
+TITLE = re.compile(r"(<dc:title\b[^<>]*(?<!/)>)([^<]*)(?=</dc:title>)")
 OBFUSCATION = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")  # of fonts only
 
 
@@ -35,30 +40,43 @@ def read(data: bytes, options: ReadOptions) -> EpubDocument:
     _check_protection(package)
     opf = _package_file(package)
     pages = {name: html.read(contents[name], options) for name in _pages(contents[opf], opf) if name in contents}
-    return EpubDocument(package, opf, pages, options.target)
+    return EpubDocument(package, opf, pages, options)
 
 
 class EpubDocument:
     """The pages of a book."""
 
-    def __init__(self, package: Package, opf: str, pages: dict[str, html.HtmlDocument], target: str) -> None:
+    def __init__(self, package: Package, opf: str, pages: dict[str, html.HtmlDocument], options: ReadOptions) -> None:
         self._package = package
         self._opf = opf
         self._pages = pages
-        self._target = target
-        self.segments: Sequence[str] = [segment for page in pages.values() for segment in page.segments]
+        self._target = options.target
+        self._text, self._encoding = decode(package.contents[opf])
+        found = TITLE.findall(self._text) if options.metadata else []
+        titles = [escape(unescape(title)) for _, title in found]
+        self._titles = dict.fromkeys(title for title in titles if has_words(title))
+        of_pages = (segment for page in pages.values() for segment in page.segments)
+        self.segments: Sequence[str] = [*self._titles, *of_pages]
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the book, with the language that it says it is in."""
         changed = {}
-        first = 0
+        first = len(self._titles)
+        titles = dict(zip(self._titles, translations[:first], strict=True))
         for name, page in self._pages.items():
             last = first + len(page.segments)
             changed[name] = page.write(translations[first:last])
             first = last
-        named = rb"\g<1>" + self._target.encode("ascii", "ignore") + rb"\g<2>"
-        changed[self._opf] = LANGUAGE.sub(named, self._package.contents[self._opf], count=1)
+        text = LANGUAGE.sub(rf"\g<1>{self._target}\g<2>", self._text, count=1)
+        text = TITLE.sub(lambda found: found[1] + _title(found[2], titles), text)
+        changed[self._opf] = self._encoding.encode(text)
         return self._package.packed(changed)
+
+
+def _title(written: str, titles: Mapping[str, str]) -> str:
+    """Return a title in its translation, or as it is written if it has none."""
+    new = titles.get(escape(unescape(written)))
+    return written if new is None else escape(plain(new))
 
 
 def _check_protection(package: Package) -> None:

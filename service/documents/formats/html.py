@@ -1,4 +1,4 @@
-"""HTML and XHTML: service.markup reads and writes it, as for `format=html`."""
+"""HTML and XHTML: service.markup reads and writes it, as for `format=html`; attributes that are text come last."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from service import markup
 from service.documents.encodings import Encoding, decode
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
+from service.documents.formats.html_attributes import Attributes, may_have_marks
 from service.documents.fragments import has_words
 
 DECLARED = re.compile(
@@ -38,19 +39,24 @@ class HtmlDocument:
             raise UnsafeDocument("The document declares entities; replace them by their text.")
         self._encoding = encoding
         self._target = options.target
-        self._parts = [
-            part if isinstance(part, str) else markup.write(part, part.text, ()) for part in markup.read(text)
-        ]
-        units = [isinstance(part, markup.Unit) for part in markup.read(text)]
+        read = markup.read(text)
+        self._attributes = Attributes(read if options.metadata and may_have_marks(text, read) else ())
+        read = self._attributes.parts or read
+        self._parts = [part if isinstance(part, str) else markup.write(part, part.text, ()) for part in read]
+        units = [isinstance(part, markup.Unit) for part in read]
         self._translated = [number for number, part in enumerate(self._parts) if units[number] and has_words(part)]
-        self.segments: Sequence[str] = [self._parts[number] for number in self._translated]
+        self.segments: Sequence[str] = [
+            *(self._parts[number] for number in self._translated),
+            *self._attributes.segments,
+        ]
 
     def text(self, translations: Sequence[str]) -> str:
         """Return the page as text, with the language that it says it is in."""
         parts = [*self._parts]
-        for number, translation in zip(self._translated, translations, strict=True):
+        count = len(self._translated)
+        for number, translation in zip(self._translated, translations[:count], strict=True):
             parts[number] = translation
-        page = "".join(parts)
+        page = self._attributes.restored("".join(parts), translations[count:])
         if not self._target:
             return page
         return ROOT.sub(lambda root: LANGUAGE.sub(rf"\g<1>{self._target}", root[0]), page, count=1)

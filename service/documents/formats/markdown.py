@@ -1,7 +1,8 @@
 """Markdown (CommonMark with tables and strikethrough): the text of each block is translated in its place.
 
-markdown-it finds the blocks and their inline markup. Code, front matter but for its title and
-description, link addresses, footnote marks and definitions stay as they are. A paragraph that is translated becomes one line, which means the same.
+markdown-it finds the blocks and their inline markup. Code, front matter but for its title and description, link
+addresses, footnote marks and definitions stay as they are. A paragraph that is translated becomes one line, which means
+the same.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from service.markup.document import escape
 
 FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$\r?\n?", re.DOTALL | re.MULTILINE)
 DESCRIBED = re.compile(
-    r"""^(?:title|description)[ \t]*[:=][ \t]*(?P<value>"(?P<double>(?:[^"\\\r\n]|\\["\\])*)"|'(?P<single>(?:[^'\r\n]|'')*)'"""
+    r"""^(?:title|description)[ \t]*[:=][ \t]*"""
+    r"""(?P<value>"(?P<double>(?:[^"\\\r\n]|\\["\\])*)"|'(?P<single>(?:[^'\r\n]|'')*)'"""
     r"""|(?P<plain>[^\s"'>|&*!%@`\[\]{}#,?:-](?:(?![ \t]#|:[ \t])[^\r\n]){0,300}?))[ \t]{0,9}(?:[ \t]#[^\r\n]*)?\r?$""",
     re.MULTILINE,
 )

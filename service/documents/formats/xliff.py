@@ -1,10 +1,13 @@
-"""XLIFF 1.2 and 2.x: empty targets are filled; approved, final and untranslatable units stay as they are."""
+"""XLIFF 1.2 and 2.x: empty targets are filled; approved, final and untranslatable units stay as they are.
+
+Every byte stays but those of the targets, their states and the target language; a file that is not UTF-8 becomes it.
+"""
 
 from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lxml import etree
@@ -14,6 +17,7 @@ from service.documents.format import ReadOptions
 from service.documents.fragments import PLACEHOLDER
 from service.documents.mixed import Dialect, Paragraph, Role, Segment, clear
 from service.documents.untrusted import parse_xml, xml_bytes
+from service.documents.xml_source import Place, places_of, replaced, start_tag, written
 
 Element = etree._Element
 FIRST = "urn:oasis:names:tc:xliff:document:1.2"
@@ -29,7 +33,7 @@ def read(data: bytes, options: ReadOptions) -> XliffDocument:
     name = etree.QName(root)
     if name.localname != "xliff" or not (name.namespace == FIRST or SECOND.fullmatch(name.namespace or "")):
         raise BrokenDocument("The document is not XLIFF 1.2 or 2.")
-    return XliffDocument(root, str(name.namespace), options.target)
+    return XliffDocument(data, root, str(name.namespace), options.target)
 
 
 @dataclass(slots=True)
@@ -45,7 +49,8 @@ class Unit:
 class XliffDocument:
     """The units of a file that are to be translated."""
 
-    def __init__(self, root: Element, namespace: str, target: str) -> None:
+    def __init__(self, data: bytes, root: Element, namespace: str, target: str) -> None:
+        self._data = data
         self._root = root
         self._name = f"{{{namespace}}}"
         self._is_first = namespace == FIRST
@@ -102,15 +107,41 @@ class XliffDocument:
         """Return the file; new targets are marked as translated and not reviewed."""
         for segment, translation in zip(self._found, translations, strict=True):
             segment.translation = translation
+        if not self._units:
+            return self._data
+        places = places_of(self._data, self._root)
+        edits: list[tuple[int, int, bytes]] = []
         for unit in self._units:
             unit.paragraph.write()
-            self._fill(unit)
+            given = unit.target
+            target = self._fill(unit)
+            if places:
+                edits += self._edits(unit, given, target, places)
         for element, attribute in self._languages():
             if self._target and not element.get(attribute):
                 element.set(attribute, self._target)
-        return xml_bytes(self._root)
+                if places:
+                    edits.append(self._tag(places[element], attribute, self._target))
+        return replaced(self._data, edits) if places else xml_bytes(self._root)
 
-    def _fill(self, unit: Unit) -> None:
+    def _edits(
+        self, unit: Unit, given: Element | None, target: Element, places: Mapping[Element, Place]
+    ) -> Iterator[tuple[int, int, bytes]]:
+        """Yield the changes of a unit: its target, which gets a line like that of the source, and its state."""
+        source = places[unit.source]
+        if given is not None:
+            yield places[given].start, places[given].end, written(target)
+        else:
+            before = self._data[: source.start]
+            yield source.end, source.end, before[len(before.rstrip()) :] + written(target)
+        if not self._is_first:
+            yield self._tag(places[unit.parent], "state", "translated")
+
+    def _tag(self, place: Place, attribute: str, value: str) -> tuple[int, int, bytes]:
+        return place.start, place.opened, start_tag(self._data, place, attribute, value)
+
+    def _fill(self, unit: Unit) -> Element:
+        """Return the target of a unit, with its translation."""
         target = unit.target
         if target is None:
             target = etree.Element(f"{self._name}target")
@@ -124,3 +155,4 @@ class XliffDocument:
             target.set("state", "needs-review-translation")
         else:
             unit.parent.set("state", "translated")
+        return target

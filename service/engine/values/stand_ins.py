@@ -12,16 +12,20 @@ from service.engine.values.value import DIGIT_KINDS, Kind, Value
 LETTERS = tuple("X" + letter for letter in "YBLXDPGCHJMNRTVWFK")
 NUMBERS = ("52", "47", "83", "64", "38", "76", "29", "95")
 _COUNT = re.compile(
-    r"%(?:\d+\$)?[-+#0]?\d*(?:\.\d+)?[diufg]"
+    r"%(?:\d+\$)?[-+#0]?\d*(?:\.\d+)?(?:hh?|ll?|[zjtL])?[diufgn]"
     r"|[%$]?[({]{1,2}\s*(?:n|num|number|count|total|amount|size|quantity|\w+_(?:count|number)|num_\w+)\s*(?::[^{}]*)?[)}]{1,2}d?s?"
 )
+_KEPT = re.compile(r"<[^<>]*>(?:\ue000\d+\ue000)?([^<>]*)<")  # in a marked value, numbered by service.markup
 CUT_KINDS = frozenset({Kind.TAG, Kind.ENTITY})
 """The parts of a sentence before and after these are translated apart."""
 
 
 def is_number_like(value: Value) -> bool:
     """Return whether the model reads a number for this value."""
-    return value.kind in DIGIT_KINDS or (value.kind is Kind.PLACEHOLDER and _COUNT.fullmatch(value.text) is not None)
+    text = value.text if value.kind is Kind.PLACEHOLDER else ""
+    if value.kind is Kind.MARKED and (kept := _KEPT.match(value.text)):
+        text = kept[1]
+    return value.kind in DIGIT_KINDS or _COUNT.fullmatch(text) is not None
 
 
 def stand_ins(text: str, values: Sequence[Value], replaced: Sequence[bool]) -> tuple[str | None, ...] | None:
