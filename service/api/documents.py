@@ -120,6 +120,8 @@ async def read_job(
         model=wanted.model,
         beam_size=wanted.beam_size,
         columns=tuple(name.strip() for name in (wanted.columns or "").split(",") if name.strip()),
+        header=wanted.header,
+        metadata=wanted.metadata,
         glossary=wanted.glossary,
         owner=context.key_hash,
         linked=linked,

@@ -1,4 +1,4 @@
-"""`translucent translate FILE …`: documents in, documents out, with the engine of the server."""
+"""`translucent translate FILE …`, or a folder: documents in, documents out, with the engine of the server."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
 from tqdm import tqdm
 
+from service.cli.folders import count_table, counts, documents_in, targets_in
 from service.cli.lines import STANDARD
 from service.cli.open_models import BulkOptions, OpenedModels, open_models
+from service.cli.source_language import with_source
 from service.documents.errors import DocumentError
 from service.documents.format import (
+    Document,
     Limits,
     ReadOptions,
     check_file_size,
@@ -25,7 +28,7 @@ from service.documents.format import (
     format_of,
     known_extensions,
 )
-from service.documents.translating import Translated, translate_segments
+from service.documents.translating import Translated, sample, translate_segments
 from service.engine import InvalidInput, InvalidOption
 
 _PATH = re.compile(r"\.{0,2}[/\\]|~[/\\]|[A-Za-z]:[/\\]")
@@ -38,14 +41,20 @@ class DocumentOptions:
 
     limits: Limits
     columns: tuple[str, ...] = ()
+    header: bool = False
+    metadata: bool = True
+    dry_run: bool = False
 
 
 def are_documents(arguments: Sequence[str]) -> bool:
-    """Return whether arguments are names of documents.
+    """Return whether arguments are names of documents or folders.
 
     Raise InvalidOption if only some of them are, if a document is missing, or if a file is of an unknown type.
     """
-    found = [extension_of(each) in known_extensions() and Path(each).is_file() for each in arguments]
+    found = [
+        (extension_of(each) in known_extensions() and Path(each).is_file()) or (each != "" and Path(each).is_dir())
+        for each in arguments
+    ]
     for name, is_document in zip(arguments, found, strict=True):
         if not is_document and Path(name).is_file() and "." in name[1:-1]:
             format_of(name)
@@ -70,13 +79,43 @@ def run(options: BulkOptions, own: DocumentOptions) -> None:
     if any(files) or options.min_quality is not None:
         raise InvalidOption("Documents take --output and --columns, not the options for files of lines.")
     paths = [Path(each) for each in options.texts]
+    several = len(paths) > 1
+    folder = paths[0] if not several and paths[0].is_dir() else None
+    if folder is not None:
+        paths = _found_in(folder)
     for path in paths:
+        if path.is_dir():
+            raise InvalidOption("Give one folder, or documents, not both.")
         format_of(path.name)  # refused before the model is loaded
-    if len(paths) > 1 and options.output is not None and not options.output.is_dir():
+    if own.dry_run:
+        print(count_table([(str(path), *counts(_document(path, options.wanted.target or "", own))) for path in paths]))  # noqa: T201
+        return
+    if several and options.output is not None and not options.output.is_dir():
         raise InvalidOption("--output must be a folder for several documents.")
+
+    def text() -> str:
+        return sample(_document(paths[0], options.wanted.target or "", own).segments)
+
+    options = replace(options, wanted=with_source(options.wanted, options.models_dir, text))
     opened = open_models(options)
-    targets = [output_of(path, options.output, opened.legs[-1].info.target_language) for path in paths]
-    asyncio.run(_run([*zip(paths, targets, strict=True)], opened, own))
+    language = opened.legs[-1].info.target_language
+    if folder is not None:
+        files = [*targets_in(folder, paths, options.output, language)]
+    else:
+        files = [(path, output_of(path, options.output, language)) for path in paths]
+    asyncio.run(_run(files, opened, own))
+
+
+def _found_in(folder: Path) -> list[Path]:
+    paths, others = documents_in(folder)
+    if others:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in others.most_common(5))
+        _say(f"{others.total()} files are no documents and are left out ({kinds}).")
+    return paths
+
+
+def _say(message: str) -> None:
+    print(f"translucent: {message}", file=sys.stderr)  # noqa: T201
 
 
 def output_of(path: Path, output: Path | None, language: str) -> Path:
@@ -94,26 +133,42 @@ def output_of(path: Path, output: Path | None, language: str) -> Path:
 
 
 async def _run(files: Sequence[tuple[Path, Path]], opened: OpenedModels, own: DocumentOptions) -> None:
+    failed = 0
     try:
         await opened.start()
-        for source, target in files:
-            data = await _translated(source, opened, own)
-            _write(target, data)
+        for number, (source, target) in enumerate(files, start=1):
+            label = f"{number}/{len(files)} {source.name}" if len(files) > 1 else source.name
+            try:
+                _write(target, await _translated(source, opened, own, label))
+            except DocumentError as error:
+                if len(files) == 1:
+                    raise
+                failed += 1
+                _say(error.message)
     finally:
         await opened.stop()
+    if failed:
+        raise InvalidInput(f"{failed} of {len(files)} documents were not translated.")
 
 
-async def _translated(path: Path, opened: OpenedModels, own: DocumentOptions) -> bytes:
+def _document(path: Path, language: str, own: DocumentOptions) -> Document:
+    """Return a document that was read; raise DocumentError with its name."""
     data = _read(path)
     try:
         check_file_size(len(data), own.limits)
-        document = format_of(path.name).read(
-            data, ReadOptions(opened.legs[-1].info.target_language, own.limits, own.columns)
-        )
+        options = ReadOptions(language, own.limits, own.columns, own.header, own.metadata)
+        document = format_of(path.name).read(data, options)
         check_segments(document.segments, own.limits)
     except DocumentError as error:
         raise type(error)(f"{path}: {error.message}") from None
-    with _progress(path, len({*document.segments})) as bar:
+    return document
+
+
+async def _translated(path: Path, opened: OpenedModels, own: DocumentOptions, label: str) -> bytes:
+    document = _document(path, opened.legs[-1].info.target_language, own)
+    if format_of(path.name).name == "csv" and not own.header:
+        _say(f"the first row of {path} stays as it is; --header translates it, too.")
+    with _progress(label, len({*document.segments})) as bar:
 
         async def on_window(new: dict[str, Translated]) -> None:
             bar.update(len(new))
@@ -136,6 +191,7 @@ def _write(path: Path, data: bytes) -> None:
         return
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         draft.write_bytes(data)
         draft.replace(path)
     except OSError as error:
@@ -143,5 +199,5 @@ def _write(path: Path, data: bytes) -> None:
     print(path)  # noqa: T201 - the result of the command
 
 
-def _progress(path: Path, count: int) -> tqdm[NoReturn]:
-    return tqdm(total=count, unit=" segments", desc=path.name, disable=not sys.stderr.isatty())
+def _progress(label: str, count: int) -> tqdm[NoReturn]:
+    return tqdm(total=count, unit=" segments", desc=label, disable=not sys.stderr.isatty())

@@ -11,6 +11,7 @@ import typer
 
 from service import __version__
 from service.cli import models as catalogue
+from service.cli.detect import detect
 from service.cli.keys import keys
 from service.cli.options import FAILED, ModelsDir, fail, read_settings
 from service.cli.serve import serve
@@ -65,6 +66,7 @@ def models(
 
 
 cli.command()(translate)
+cli.command()(detect)
 
 
 @cli.command()

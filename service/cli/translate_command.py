@@ -1,6 +1,7 @@
 """`translucent translate`: its options; `service.cli.translate` does the work."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -24,15 +25,23 @@ from service.cli.options import (
     read_settings,
     warn_of_old_names,
 )
+from service.cli.source_language import sample_of, with_source
 from service.documents.format import limits_of
 from service.engine import DEFAULT_ROWS, EngineError, InvalidOption, UnsupportedPair
 from service.glossaries.checks import GlossaryLimits, InvalidGlossary
 from service.logs import configure_logging
 
 Texts = Annotated[
-    list[str] | None, typer.Argument(help="Texts to translate, or names of documents (docx, html, po, …).")
+    list[str] | None, typer.Argument(help="Texts to translate, or names of documents (docx, html, po, …), or a folder.")
 ]
-Source = Annotated[str | None, typer.Option("--from", help="Language of the text. [default: the only possible one]")]
+Source = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        help="Language of the text; auto detects it. [default: the only possible one, unless the text is surely in "
+        "another one; detected if several are possible]",
+    ),
+]
 Target = Annotated[str | None, typer.Option("--to", help="Language to translate into.")]
 Model = Annotated[
     str | None,
@@ -57,12 +66,24 @@ Output = Annotated[
         "--output",
         "-o",
         help="File for the translations; - is standard output, the default. Of documents: a file or a folder; by "
-        "default NAME.LANGUAGE.EXTENSION beside the document.",
+        "default NAME.LANGUAGE.EXTENSION beside the document, and NAME.LANGUAGE beside a folder.",
     ),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(help="Columns of a table (csv) to translate, by name or number from 1, separated by commas."),
+]
+Header = Annotated[bool, typer.Option("--header", help="Translate the first row of a table (csv), too.")]
+Metadata = Annotated[
+    bool,
+    typer.Option(
+        "--metadata/--no-metadata",
+        help="Translate what describes a page beside its text: alt, title, placeholder and description of html, title "
+        "of epub, title and description of md.",
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Count the words and characters of each document; nothing is translated.")
 ]
 BeamSize = Annotated[int | None, typer.Option(min=1, max=8, help="Beam size. [default: the model's own]")]
 SplitSentences = Annotated[
@@ -128,6 +149,9 @@ def translate(
     alignments: Alignments = None,
     scores: Scores = None,
     columns: Columns = None,
+    header: Header = False,
+    metadata: Metadata = True,
+    dry_run: DryRun = False,
     quality: Quality = None,
     signals: Signals = None,
     min_quality: MinQuality = None,
@@ -180,12 +204,19 @@ def translate(
     try:
         if documents.are_documents(options.texts):
             chosen = tuple(name.strip() for name in (columns or "").split(",") if name.strip())
-            documents.run(options, documents.DocumentOptions(limits_of(own), chosen))
+            documents.run(options, documents.DocumentOptions(limits_of(own), chosen, header, metadata, dry_run))
+        elif dry_run:
+            raise InvalidOption("--dry-run counts documents; name some, or a folder.")
         else:
-            bulk.run(options)
+            bulk.run(replace(options, wanted=with_source(options.wanted, options.models_dir, lambda: _sample(options))))
     except (InvalidOption, InvalidGlossary, UnsupportedPair) as error:
         fail(error.message, WRONG)
     except EngineError as error:
         fail(error.message, FAILED)
     except KeyboardInterrupt:
         fail("interrupted", INTERRUPTED)
+
+
+def _sample(options: BulkOptions) -> str:
+    """Return the beginning of what is translated, to detect its language."""
+    return "\n".join(options.texts) if options.texts else sample_of(options.input)

@@ -17,7 +17,7 @@ from service.markup.placing import write
 LONGEST = 60  # characters of a placeholder
 _PRIVATE = "\ue000"  # no text has this character, or it is left alone
 _MARK = re.compile(
-    re.escape(escape(f"<dnt>{_PRIVATE}")) + rf"(\d+){_PRIVATE}[^<>]{{0,{LONGEST}}}" + re.escape(escape("</dnt>"))
+    re.escape(escape(f"<dnt>{_PRIVATE}")) + rf"(\d+){_PRIVATE}[^<>&]{{0,{LONGEST}}}" + re.escape(escape("</dnt>"))
 )
 _CONTENT = re.compile(rf">([%{{$][^<>&]{{0,{LONGEST - 1}}})<")  # a placeholder: the engine reads a count as a number
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SkipValidation
 
-from service.api.schemas.common import GLOSSARY, Fields, Glossary, OptionalWholeNumber, Schema, Text
+from service.api.schemas.common import GLOSSARY, Fields, Flag, Glossary, OptionalWholeNumber, Schema, Text
 from service.engine import MAX_BEAM_SIZE
 
 
@@ -21,6 +21,12 @@ class DocumentRequest(Fields):
     glossary: Glossary = Field(None, description=GLOSSARY)
     columns: str | None = Field(
         None, description="csv only: columns to translate, by name or number from 1, separated by commas; default: all"
+    )
+    header: Flag = Field(False, description="csv only: translate the first row, too; it has the names of the columns")
+    metadata: Flag = Field(
+        True,
+        description="Translate what describes a page beside its text: alt, title, placeholder and description of html, "
+        "title of epub, title and description of md",
     )
     api_key: SkipValidation[str | None] = Field(None, description="An API key, if the operator requires one")
 

@@ -26,6 +26,8 @@ class Job:
     model: str | None = None
     beam_size: int | None = None
     columns: tuple[str, ...] = ()
+    header: bool = False
+    metadata: bool = True
     glossary: str | Entries | None = None  # the name of a glossary of the server, or entries; until it is finished
     owner: str | None = None  # SHA-256 of the API key that sent it
     linked: bool = False  # whether /download_file/ID gives it to everyone with the link, as LibreTranslate does

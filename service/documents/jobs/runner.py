@@ -217,7 +217,7 @@ class JobRunner:
             raise DocumentError("The server ended several times while it worked on this document, and gives it up.")
         job = replace(job, state="running", attempts=job.attempts + 1)
         await in_files(lambda: self.store.save(job))
-        options = ReadOptions(job.target, self._options.limits, job.columns)
+        options = ReadOptions(job.target, self._options.limits, job.columns, job.header, job.metadata)
         data = await in_files(lambda: self.store.read_input(job))
         document = await DOCUMENTS.run(lambda: format_named(job.format).read(data, options))
         segments = [*document.segments]
