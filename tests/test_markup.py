@@ -182,6 +182,7 @@ def test_whatever_the_alignment_every_tag_is_there_and_nested(html: str, target:
         "<p>a <b><code>x</code> y</b><span translate=no>Z</span><i>w</i></p> <code>q</code>",
         '<span translate="no">Do <b>not</b></span> translate',
         "nothing here",
+        "run <code>make</code> and <code>{n}</code> for <b translate=no>%d</b> of <b translate=no>%s</b> files",
         "&lt;dnt&gt;\ue0000&lt;/dnt&gt; <code>x</code>",
     ],
 )

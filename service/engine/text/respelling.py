@@ -1,7 +1,8 @@
 """Sentences that are read in another spelling: in capitals, or in small letters or with a space before the final mark.
 
 Models have seldom seen them. A sentence in capitals is read in small ones, and its translation is written in capitals;
-`go .` is read as `Go.`, unless the model has never seen a capital. The functions have no side effects.
+`go .` is read as `Go.`, unless the model has never seen a capital. A word in capitals among others is read in small
+letters if the vocabulary knows it so. The functions have no side effects.
 """
 
 import re
@@ -13,6 +14,8 @@ from service.engine.values.value import Value
 
 CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
 LONGEST_ACRONYM = 5
+LEAST_EMPHASISED = 4  # letters of a word in capitals in a sentence: shorter ones are US, IT, WHO
+LEAST_OF_TWO = 8  # of one that the vocabulary has in two parts, as it has many acronyms
 _CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]\W?[A-ZÀ-ÖØ-Þ]")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SPACED_MARK = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.!?…]+$)")
@@ -55,11 +58,14 @@ def respelled(
     capitals = _is_in_capitals([word[0] for word in words], tokenizer)
     careless = not capitals and text[-1:] in _MARKS and _knows_capitals(text, tokenizer)
     read = text
-    if capitals or (careless and text.islower() and words and words[0].start() == 0):
+    loud = [] if capitals else [number for number, word in enumerate(words) if _is_emphasised(word[0], tokenizer)]
+    all_small = careless and text.islower() and bool(words) and words[0].start() == 0
+    if capitals or all_small or loud:
         begins = [True, *(word[0].lower() in _TITLES for word in words)]
-        small = [(word.span(), _small(word[0], begins[number], tokenizer)) for number, word in enumerate(words)]
+        chosen = loud or range(len(words))
+        small = [(words[at].span(), _small(words[at][0], begins[at], tokenizer)) for at in chosen]
         read, _ = replaced(text, small)
-        read = _SMALL_I.sub("I", read) if language == "en" else read
+        read = _SMALL_I.sub("I", read) if language == "en" and not loud else read
     mark = (_SPACED_STOP if language == "fr" else _SPACED_MARK).search(read) if capitals or careless else None
     if read == text and mark is None:
         return None
@@ -83,6 +89,14 @@ def _is_in_capitals(words: Sequence[str], tokenizer: Words) -> bool:
     if len(words) > 1:
         return True
     return len(letters) > LONGEST_ACRONYM or len(tokenizer.word(letters.lower())) == 1
+
+
+def _is_emphasised(word: str, tokenizer: Words) -> bool:
+    """Return whether a word in capitals is one that the vocabulary knows in small letters: no acronym or name."""
+    if not word.isupper() or len(word) < LEAST_EMPHASISED:
+        return False
+    known = min(len(tokenizer.word(each)) for each in (word.lower(), word.capitalize()))
+    return known < len(tokenizer.word(word)) and known <= (1 if len(word) < LEAST_OF_TWO else 2)
 
 
 def _small(word: str, first: bool, tokenizer: Words) -> str:

@@ -41,6 +41,8 @@ def read(text: str, source: str = "en", target: str = "fr", capitals: bool = Tru
         ("go .", "Go."),
         ("i'm home .", "I'm home."),
         ("Is it you ?", "Is it you?"),
+        ("The GOVERNMENT must NEVER do it.", "The government must never do it."),
+        ("Today BOSTON votes.", "Today Boston votes."),
         ("WRITE TO ANNA@EXAMPLE.COM NOW.", "Write to ANNA@EXAMPLE.COM now."),
     ],
 )
@@ -49,7 +51,9 @@ def test_a_model_reads_the_usual_spelling(text: str, expected: str) -> None:
     assert read(text) == expected
 
 
-@pytest.mark.parametrize("text", ["Where is it?", "NATO.", "He works for the UN.", "house", "Ask IBM and HP."])
+@pytest.mark.parametrize(
+    "text", ["Where is it?", "NATO.", "He works for the UN.", "house", "Ask IBM and HP.", "Now NATO and the WHO met."]
+)
 def test_other_sentences_stay(text: str) -> None:
     assert read(text) is None
 
@@ -75,6 +79,11 @@ def test_a_small_letter_and_a_spaced_mark_do_not_matter(translator: Translator, 
     found, expected = translator(careless), translator(usual)
     assert found.text == expected.text
     assert found.attention.score == pytest.approx(expected.score, abs=1e-4)
+
+
+def test_a_word_in_capitals_is_translated(translator: Translator) -> None:
+    text = "The GOVERNMENT is bad."
+    assert translator(text).text == translator(text.replace("GOVERNMENT", "government")).text
 
 
 def test_a_given_translation_of_capitals_is_scored_as_it_is_translated(translator: Translator) -> None:
