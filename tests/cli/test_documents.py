@@ -62,6 +62,61 @@ def test_documents_are_translated(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out.split() == [str(tmp_path / "a.fr.md"), str(tmp_path / "b.fr.txt")]
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with two documents, one of them broken, one that is hidden, and a picture."""
+    for name, content in (
+        ("docs/sub/a.md", b"# I lost my keys.\n"),
+        ("docs/t.csv", b"name,text\nx,Go.\n"),
+        ("docs/bad.txt", b"\xff\xff"),
+        ("docs/.git/b.txt", b"Go."),
+        ("docs/p.png", b"x"),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return tmp_path / "docs"
+
+
+def test_a_folder_is_translated_beside_it_and_what_fails_does_not_stop_the_rest(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InvalidInput, match="1 of 3 documents were not translated"):
+        translate(folder)
+    target = folder.with_name("docs.fr")
+    assert sorted(str(path.relative_to(target)) for path in target.rglob("*.*")) == ["sub/a.md", "t.csv"]
+    assert (target / "sub" / "a.md").read_text().startswith("# J'ai perdu")
+    assert (target / "t.csv").read_text().startswith("name,text\n")
+    said = capsys.readouterr().err
+    assert "1 files are no documents and are left out (1 .png)" in said
+    assert "first row of" in said
+    assert "bad.txt: " in said
+    with pytest.raises(InvalidInput, match="docs.fr exists"):
+        translate(folder)
+
+
+def test_a_folder_without_documents_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match="has no document"):
+        translate(tmp_path)
+    with pytest.raises(InvalidOption, match="one folder, or documents"):
+        (tmp_path / "a.txt").touch()
+        translate(tmp_path / "a.txt", tmp_path)
+
+
+def test_words_and_characters_are_counted_without_a_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "bad.txt").unlink()
+    run(
+        BulkOptions(ModelQuery(None, None, "fr"), folder / "no-models", (str(folder),)),
+        DocumentOptions(Limits(), dry_run=True),
+    )
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["words", "characters"],
+        ["4", "15", str(folder / "sub" / "a.md")],
+        ["2", "4", str(folder / "t.csv")],
+        ["6", "19", "total"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("names", "given", "error", "message"),
     [
