@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -31,6 +32,7 @@ from service.documents.format import (
 from service.documents.translating import Translated, sample, translate_segments
 from service.engine import InvalidInput, InvalidOption
 
+LONGEST_NAME = 255  # of a file
 _PATH = re.compile(r"\.{0,2}[/\\]|~[/\\]|[A-Za-z]:[/\\]")
 _FILE_NAME = re.compile(r"[^\s@:]{0,250}\w\.(?:[A-Za-z][A-Za-z0-9]{1,4}|markdown)", re.IGNORECASE)
 
@@ -51,22 +53,33 @@ def are_documents(arguments: Sequence[str]) -> bool:
 
     Raise InvalidOption if only some of them are, if a document is missing, or if a file is of an unknown type.
     """
-    found = [
-        (extension_of(each) in known_extensions() and Path(each).is_file()) or (each != "" and Path(each).is_dir())
-        for each in arguments
-    ]
+    found = [(extension_of(each) in known_extensions() and _is_file(each)) or _is_folder(each) for each in arguments]
     for name, is_document in zip(arguments, found, strict=True):
-        if not is_document and Path(name).is_file() and "." in name[1:-1]:
+        if not is_document and _is_file(name) and "." in name[1:-1]:
             format_of(name)
-        if not is_document and _names_a_file(name) and not Path(name).is_file():
+        if not is_document and _names_a_file(name) and not _is_file(name):
             raise InvalidOption(f"There is no file {name}. A text that looks like a file's name is read from --input.")
     if any(found) and not all(found):
         raise InvalidOption("Give documents or texts, not both.")
     return bool(found) and all(found)
 
 
+def _is_file(text: str) -> bool:
+    with contextlib.suppress(OSError, ValueError):  # a text may be too long for a name
+        return Path(text).is_file()
+    return False
+
+
+def _is_folder(text: str) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        return bool(text) and Path(text).is_dir()
+    return False
+
+
 def _names_a_file(text: str) -> bool:
     """Return whether an argument can only be meant as a file: a word with an extension, or a path of a folder."""
+    if len(text) > LONGEST_NAME:
+        return False
     folder = Path(text).expanduser().parent
     if _PATH.match(text):
         return "." in Path(text).name[1:-1] or (" " not in text and folder.is_dir())
@@ -87,14 +100,17 @@ def run(options: BulkOptions, own: DocumentOptions) -> None:
         if path.is_dir():
             raise InvalidOption("Give one folder, or documents, not both.")
         format_of(path.name)  # refused before the model is loaded
+    readable = _readable(paths, options.wanted.target or "", own)
     if own.dry_run:
-        print(count_table([(str(path), *counts(_document(path, options.wanted.target or "", own))) for path in paths]))  # noqa: T201
+        _count(paths, readable)
         return
     if several and options.output is not None and not options.output.is_dir():
         raise InvalidOption("--output must be a folder for several documents.")
 
     def text() -> str:
-        return sample(_document(paths[0], options.wanted.target or "", own).segments)
+        return next(
+            (sample(document.segments) for _, document in readable if not isinstance(document, DocumentError)), ""
+        )
 
     options = replace(options, wanted=with_source(options.wanted, options.models_dir, text))
     opened = open_models(options)
@@ -104,6 +120,30 @@ def run(options: BulkOptions, own: DocumentOptions) -> None:
     else:
         files = [(path, output_of(path, options.output, language)) for path in paths]
     asyncio.run(_run(files, opened, own))
+
+
+def _readable(
+    paths: Sequence[Path], language: str, own: DocumentOptions
+) -> Iterator[tuple[Path, Document | DocumentError]]:
+    """Yield each document, or the error of one that cannot be read."""
+    for path in paths:
+        try:
+            yield path, _document(path, language, own)
+        except DocumentError as error:
+            yield path, error
+
+
+def _count(paths: Sequence[Path], documents: Iterable[tuple[Path, Document | DocumentError]]) -> None:
+    """Print the words and characters of documents; raise InvalidInput if some cannot be read."""
+    rows = []
+    for path, document in documents:
+        if isinstance(document, DocumentError):
+            _say(document.message)
+        else:
+            rows.append((str(path), *counts(document)))
+    print(count_table(rows))  # noqa: T201 - the result of the command
+    if len(rows) < len(paths):
+        raise InvalidInput(f"{len(paths) - len(rows)} of {len(paths)} documents cannot be read.")
 
 
 def _found_in(folder: Path) -> list[Path]:

@@ -27,6 +27,7 @@ def test_files_are_documents_and_anything_else_is_text(tmp_path: Path) -> None:
     texts = ["e.g.", "and/or", "3.30", "U.S.", "Open my report.docx.", "He/she left.", "bob@example.com", "..."]
     assert not are_documents(texts)
     assert not are_documents([])
+    assert not are_documents(["It is a long text. " * 20, "and/or " * 50, ""])
     with pytest.raises(InvalidOption, match="not both"):
         are_documents([str(file), "I lost."])
     with pytest.raises(UnsupportedDocument):
@@ -64,7 +65,7 @@ def test_documents_are_translated(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with two documents, one of them broken, one that is hidden, and a picture."""
+    """Make a folder with three documents, one of them broken, one that is hidden, and a picture."""
     for name, content in (
         ("docs/sub/a.md", b"# I lost my keys.\n"),
         ("docs/t.csv", b"name,text\nx,Go.\n"),
@@ -91,24 +92,22 @@ def test_a_folder_is_translated_beside_it_and_what_fails_does_not_stop_the_rest(
     assert "1 files are no documents and are left out (1 .png)" in said
     assert "first row of" in said
     assert "bad.txt: " in said
-    with pytest.raises(InvalidInput, match="docs.fr exists"):
+    with pytest.raises(InvalidInput, match=r"docs\.fr exists"):
         translate(folder)
 
 
 def test_a_folder_without_documents_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match="has no document"):
         translate(tmp_path)
+    (tmp_path / "a.txt").touch()
     with pytest.raises(InvalidOption, match="one folder, or documents"):
-        (tmp_path / "a.txt").touch()
         translate(tmp_path / "a.txt", tmp_path)
 
 
 def test_words_and_characters_are_counted_without_a_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "bad.txt").unlink()
-    run(
-        BulkOptions(ModelQuery(None, None, "fr"), folder / "no-models", (str(folder),)),
-        DocumentOptions(Limits(), dry_run=True),
-    )
+    options = BulkOptions(ModelQuery(None, None, "fr"), folder / "no-models", (str(folder),))
+    with pytest.raises(InvalidInput, match="1 of 3 documents cannot be read"):
+        run(options, DocumentOptions(Limits(), dry_run=True))
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["words", "characters"],
         ["4", "15", str(folder / "sub" / "a.md")],
