@@ -36,7 +36,8 @@ def targets_in(
 ) -> Iterator[tuple[Path, Path]]:
     """Yield each document and where its translation goes: the same name in a folder beside, or in the given one."""
     resolved = folder.resolve()
-    target = output or resolved.with_name(f"{resolved.name}.{language}")
+    named = resolved if folder.name in ("", "..") else folder
+    target = output or named.with_name(f"{resolved.name}.{language}")
     if target.is_file() or (output is None and target.exists()):
         raise InvalidInput(f"{target} exists; name another folder with --output.")
     if target.resolve() == resolved:
