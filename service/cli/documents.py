@@ -116,10 +116,10 @@ def run(options: BulkOptions, own: DocumentOptions) -> None:
     opened = open_models(options)
     language = opened.legs[-1].info.target_language
     if folder is not None:
-        files = [*targets_in(folder, paths, options.output, language)]
+        outputs = [*targets_in(folder, paths, options.output, language)]
     else:
-        files = [(path, output_of(path, options.output, language)) for path in paths]
-    asyncio.run(_run(files, opened, own))
+        outputs = [(path, output_of(path, options.output, language)) for path in paths]
+    asyncio.run(_run(outputs, opened, own))
 
 
 def _readable(
