@@ -25,7 +25,8 @@ PLACEHOLDER = re.compile(
     r"%%"
     r"|%\(\w{1,80}\)[-+ #0]{0,4}\d{0,4}(?:\.\d{1,4})?[a-zA-Z]"  # %(name)s
     r"|%(?:\d{1,3}\$)?[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|h|ll|l|z|j|t|L)?[diouxXeEfFgGcsrap@](?![a-zA-Z])"
-    r"|%\{\w{1,80}\}|%\d{1,3}|%[nLl]\b"  # Ruby, Qt
+    r"|%\{\w{1,80}\}|%L?\d{1,3}|%[nLl]\b"  # Ruby, Qt
+    r"|%(?:\d\$)?#@\w{1,80}@|\$t\([^()\n]{1,80}\)"  # stringsdict of Apple, i18next
     r"|\$\{[^{}\n]{1,80}\}|\{\{[^{}\n]{1,80}\}\}|\{[\w.\[\]!:,#<>=^+ -]{0,60}\}"  # ${x}, {{x}}, {0:>4}
     r"|&[a-zA-Z]{1,32}\d{0,4};|&#\d{1,7};"
     r"|\\[nrt\"\\]"
@@ -168,7 +169,7 @@ def from_markup(
         elif is_tag[number]:
             builder.point((match[0], ""))
         else:
-            builder.kept(("", ""), match[0])
+            builder.kept((match[0], None), match[0])
     builder.text(decode(text[at:]))
     return builder.fragment, builder.things
 

@@ -1,0 +1,71 @@
+"""JSON with messages, as i18next, FormatJS and Flutter (arb) have them: texts change, keys and the rest keep their bytes.
+
+What stands under a key that begins with @ is about a message, and stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from service.documents.encodings import decode
+from service.documents.errors import BrokenDocument, UnsafeDocument
+from service.documents.format import ReadOptions
+from service.documents.icu import message_parts
+from service.documents.messages import MessagesDocument, Place
+
+TOKEN = re.compile(r'"(?:[^"\\\n]++|\\.)*+"(\s*+:)?|[{}\[\]]')
+LOCALE = "@@locale"
+DEEPEST = 100
+
+
+def read(data: bytes, _options: ReadOptions) -> MessagesDocument:
+    """Return a file of messages; raise DocumentError."""
+    text, encoding = decode(data)
+    return MessagesDocument(text, encoding, [place for place, key in _strings(text) if key != LOCALE])
+
+
+def read_arb(data: bytes, options: ReadOptions) -> MessagesDocument:
+    """Return a file of Flutter, which names its language; raise DocumentError."""
+    text, encoding = decode(data)
+    found = [*_strings(text, with_locale=True)]
+    own = options.target.replace("-", "_")
+    edits = [(place.start, place.end, own) for place, key in found if key == LOCALE and own]
+    return MessagesDocument(text, encoding, [place for place, key in found if key != LOCALE], edits)
+
+
+def _strings(text: str, *, with_locale: bool = False) -> Iterator[tuple[Place, str]]:
+    """Yield the strings that are values, and their keys."""
+    _check(text)
+    write = _writer(ascii_only=text.isascii() and "\\u" in text)
+    about = [False]  # for each container, whether it stands under a key with @
+    key = ""
+    for token in TOKEN.finditer(text):
+        if token[0] in "{[":
+            about.append(about[-1] or key.startswith("@"))
+            key = "" if token[0] == "{" else key
+        elif token[0] in "}]":
+            about.pop()
+            key = ""
+        elif token[1]:
+            key = json.loads(token[0][: token.start(1) - token.start()])
+        elif (with_locale and key == LOCALE) or not (about[-1] or key.startswith("@")):
+            yield Place(token.start() + 1, token.end() - 1, message_parts(json.loads(token[0])), write), key
+
+
+def _check(text: str) -> None:
+    depth = 0
+    for token in TOKEN.finditer(text):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
+        if depth > DEEPEST:
+            raise UnsafeDocument(f"The document nests objects more than {DEEPEST} deep.")
+    try:
+        json.loads(text, parse_int=str, parse_float=str)
+    except ValueError as error:
+        line = f": see line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise BrokenDocument(f"The document is not valid JSON{line}.") from None
+
+
+def _writer(*, ascii_only: bool) -> Callable[[str], str]:
+    return lambda text: json.dumps(text, ensure_ascii=ascii_only)[1:-1]

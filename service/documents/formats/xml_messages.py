@@ -1,0 +1,145 @@
+"""Messages in XML: Android's `strings.xml`, Apple's `.stringsdict`, Qt's `.ts`; only their texts change.
+
+The files are checked by a parser, and changed in place, because a parser would write attributes and spaces anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from xml.sax.saxutils import escape, unescape
+
+from service.documents.encodings import Encoding, decode
+from service.documents.errors import BrokenDocument, DocumentError
+from service.documents.format import ReadOptions
+from service.documents.fragments import PLACEHOLDER
+from service.documents.messages import MessagesDocument, Notation, Place, parts_of, unescaped
+from service.documents.untrusted import parse_xml
+
+DECLARED = re.compile(rb"""<\?xml[^>]{0,100}encoding=["']([\w.:-]{1,40})""")
+COMMENT = r"<!--[\s\S]*?-->"
+QUOTES = {"'": "&apos;", '"': "&quot;"}
+REFERENCE = re.compile(r"&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
+TAG = re.compile(r"</?[A-Za-z][^<>]*>|&lt;/?[A-Za-z](?:(?!&[lg]t;)[^<>\n])*&gt;")
+# Decoded are only references that no placeholder is made of.
+KEPT = re.compile(
+    rf"<xliff:g\b[^<>]*>[^<]*</xliff:g>|(?!\\[\"']|&(?:amp|quot|apos|#\d+|#x[0-9a-fA-F]+);)(?:{PLACEHOLDER.pattern})"
+)
+ANDROID = re.compile(
+    rf"{COMMENT}|<(string|item)(?=[\s>])((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)(?<!/)>([\s\S]*?)</\1\s*>"
+    r"|<(string-array|plurals|integer-array|array)\b([^<>]*)>"
+)
+RAW = re.compile(r"\s*<!\[CDATA\[([^<>]*)\]\]>\s*")
+ELSEWHERE = re.compile(r"\s*[@?][\w.+:]+/|[\s\S]*<!")  # a reference to another resource; parts that are no text
+STAYS = re.compile(r"""\btranslatable\s*=\s*["']false""")
+STRINGSDICT = re.compile(
+    rf"{COMMENT}|<key>(?:NSStringLocalizedFormatKey|zero|one|two|few|many|other)</key>\s*<string>([^<]*)</string>"
+)
+QT_MESSAGE = re.compile(rf"{COMMENT}|<message\b[^<>]*>([\s\S]*?)</message>")
+QT_SOURCE = re.compile(r"<source>([^<]*)</source>")
+QT_OPEN = re.compile(r"<translation\b[^<>]*\btype=[\"']unfinished[\"'][^<>/]*(?:/>|>([\s\S]*?)</translation>)")
+QT_FORM = re.compile(r"<numerusform\b[^<>/]*(?:/>|>([^<]*)</numerusform>)")
+QT_ROOT = re.compile(r"<TS\b[^<>]*>")
+QT_LANGUAGE = re.compile(r"""\slanguage=["']([^"']*)""")
+
+
+def _decode(text: str) -> str:
+    """Return text with its references resolved; a number that is no character stays."""
+
+    def character(found: re.Match[str]) -> str:
+        number = int(found[1]) if found[1] else int(found[2], 16)
+        return chr(number) if 0x20 <= number < 0xD800 or 0xE000 <= number < 0x110000 else found[0]
+
+    return unescape(REFERENCE.sub(character, text), {value: key for key, value in QUOTES.items()})
+
+
+def _android(text: str) -> str:
+    return re.sub(r"[\\\"']", lambda found: "\\" + found[0], text)
+
+
+PLAIN = Notation(TAG, KEPT, _decode, escape)
+QT = replace(PLAIN, encode=lambda text: escape(text, QUOTES))
+IN_ANDROID = replace(
+    PLAIN,
+    decode=lambda text: re.sub(r"[ \t\r\n]+", " ", unescaped(re.sub(r'(?<!\\)"', "", _decode(text)))),
+    encode=lambda text: _android(escape(text)),
+    divider=re.compile(r"\s*(?<!\\)(?:\\n)+\s*"),
+)
+WITH_TAGS = replace(IN_ANDROID, divider=re.compile(r"(?!)"))  # the two tags of a span stay in one line
+
+
+def _opened(data: bytes, root: str, name: str) -> tuple[str, Encoding]:
+    """Return a file as text, whose XML is checked; raise DocumentError."""
+    if parse_xml(data, "The document", with_doctype=root in ("TS", "plist")).tag != root:
+        raise BrokenDocument(f"The document is not {name}: its root is not <{root}>.")
+    declared = DECLARED.match(data)
+    return decode(data, declared[1].decode("ascii") if declared else None)
+
+
+def read_android(data: bytes, _options: ReadOptions) -> MessagesDocument:
+    """Return the resources of an app; raise DocumentError."""
+    text, encoding = _opened(data, "resources", "a file of Android's strings")
+    places = []
+    is_open = True  # whether the array or plural around an item is translated
+    for found in ANDROID.finditer(text):
+        kind, attributes, value, group, of_group = found.groups()
+        if group:
+            is_open = not STAYS.search(of_group) and group != "integer-array"
+        elif kind and (is_open if kind == "item" else not STAYS.search(attributes)):
+            raw = RAW.fullmatch(value)
+            if raw:
+                at = found.start(3)
+                parts = parts_of(raw[1], replace(IN_ANDROID, encode=_android))
+                places.append(Place(at + raw.start(1), at + raw.end(1), parts))
+            elif not ELSEWHERE.match(value):
+                notation = WITH_TAGS if "<" in value else IN_ANDROID
+                places.append(Place(found.start(3), found.end(3), parts_of(value, notation)))
+    return MessagesDocument(text, encoding, places)
+
+
+def read_stringsdict(data: bytes, _options: ReadOptions) -> MessagesDocument:
+    """Return the plural forms of an app of Apple's; raise DocumentError."""
+    text, encoding = _opened(data, "plist", "a property list")
+    found = (entry for entry in STRINGSDICT.finditer(text) if entry[1])
+    places = [Place(entry.start(1), entry.end(1), parts_of(entry[1], PLAIN)) for entry in found]
+    return MessagesDocument(text, encoding, places)
+
+
+def read_qt(data: bytes, options: ReadOptions) -> MessagesDocument:
+    """Return a catalogue of Qt, whose empty unfinished entries are filled and stay unfinished; raise DocumentError."""
+    text, encoding = _opened(data, "TS", "a catalogue of Qt")
+    root = QT_ROOT.search(text)
+    language = QT_LANGUAGE.search(root[0]) if root else None
+    edits = []
+    if language and language[1] and options.target and _base(language[1]) != _base(options.target):
+        raise DocumentError(f"The catalogue says that its language is {language[1][:20]}, and not {options.target}.")
+    if root and options.target and not (language and language[1]):
+        own = f' language="{options.target.replace("-", "_")}"'
+        start, end = (root.start() + language.start(), root.start() + language.end() + 1) if language else (0, 0)
+        edits.append((start, end, own) if language else (root.end() - 1, root.end() - 1, own))
+    places = [place for message in QT_MESSAGE.finditer(text) if message[1] for place in _qt_places(text, message)]
+    return MessagesDocument(text, encoding, places, edits)
+
+
+def _qt_places(text: str, message: re.Match[str]) -> Iterator[Place]:
+    source = QT_SOURCE.search(text, message.start(1), message.end(1))
+    target = QT_OPEN.search(text, message.start(1), message.end(1))
+    if source is None or target is None:
+        return
+    parts = parts_of(source[1], QT)
+    forms = [*QT_FORM.finditer(text, target.start(), target.end())]
+    if any((form[1] or "").strip() for form in forms) or not (forms or not (target[1] or "").strip()):
+        return
+    for form in forms or [target]:
+        name = "numerusform" if forms else "translation"
+        yield Place(form.start(), form.end(), parts, _filled(form[0], name), is_open=True)
+
+
+def _filled(element: str, name: str) -> Callable[[str], str]:
+    head = element.partition(">")[0].removesuffix("/")
+    return lambda new: f"{head}>{new}</{name}>"
+
+
+def _base(language: str) -> str:
+    return re.split(r"[-_]", language)[0].lower()

@@ -1,0 +1,132 @@
+"""Messages of programs: places in a file whose texts are translated; everything else keeps its bytes.
+
+A message is a list of parts: a string stays as it is, a line is translated. Placeholders stay, and markup inside a line
+follows its words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from service.documents.encodings import Encoding
+from service.documents.fragments import MARKUP, PLACEHOLDER, Tags, as_it_is, from_markup, has_words, render
+
+ESCAPE = re.compile(r"\\(?:[uU]([0-9a-fA-F]{4})|(.))", re.DOTALL)
+CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """How the lines of a message are written."""
+
+    tag: re.Pattern[str] = MARKUP
+    kept: re.Pattern[str] = PLACEHOLDER
+    decode: Callable[[str], str] = as_it_is  # of the text between tags
+    encode: Callable[[str], str] = as_it_is
+    divider: re.Pattern[str] = re.compile(r"\s*\n\s*")  # between two lines
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that is translated: a fragment, and what its tags stand for."""
+
+    fragment: str
+    tags: Sequence[Tags]
+    encode: Callable[[str], str]
+
+
+Part = str | Line
+
+
+def parts_of(text: str, notation: Notation) -> list[Part]:
+    """Return a message in parts."""
+    if NO_TEXT.search(text):
+        return [text]
+    parts: list[Part] = []
+    at = 0
+    for divider in [*notation.divider.finditer(text), None]:
+        line = text[at : divider.start() if divider else len(text)]
+        fragment, tags = from_markup(line, notation.tag, notation.decode, notation.kept)
+        parts.append(Line(fragment, tags, notation.encode) if has_words(_spoken(fragment)) else line)
+        if divider:
+            parts.append(divider[0])
+            at = divider.end()
+    return parts
+
+
+KEPT = re.compile(r'<b \d+ translate="no">[^<]*</b>')
+
+
+def _spoken(fragment: str) -> str:
+    """Return a fragment without what is kept, so that a line of placeholders has no words."""
+    return KEPT.sub("", fragment)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a message stands in a file."""
+
+    start: int
+    end: int
+    parts: Sequence[Part]
+    write: Callable[[str], str] = as_it_is  # a new message as the file has it
+    is_open: bool = False  # it has no translation yet, so that one is written even if it equals the original
+
+    @property
+    def lines(self) -> list[Line]:
+        """Return what is translated."""
+        return [part for part in self.parts if isinstance(part, Line)]
+
+
+class MessagesDocument:
+    """A file and the places of its messages; `edits` are other changes: start, end, and new text."""
+
+    def __init__(
+        self, text: str, encoding: Encoding, places: Sequence[Place], edits: Sequence[tuple[int, int, str]] = ()
+    ) -> None:
+        self._text = text
+        self._encoding = encoding
+        self._places = [place for place in places if place.lines]
+        self._edits = edits
+        self.segments: Sequence[str] = [line.fragment for place in self._places for line in place.lines]
+
+    def write(self, translations: Sequence[str]) -> bytes:
+        """Return the file; a message without a change keeps its bytes."""
+        waiting = iter(translations)
+        edits = [*self._edits]
+        for place in self._places:
+            news = [next(waiting) for _ in place.lines]
+            if place.is_open or news != [line.fragment for line in place.lines]:
+                edits.append((place.start, place.end, place.write(_joined(place.parts, iter(news)))))
+        written = []
+        at = 0
+        for start, end, new in sorted(edits):
+            written += [self._text[at:start], new]
+            at = end
+        return self._encoding.encode("".join([*written, self._text[at:]]))
+
+
+def _joined(parts: Sequence[Part], news: Iterator[str]) -> str:
+    return "".join(part if isinstance(part, str) else render(next(news), part.tags, part.encode) for part in parts)
+
+
+def unescaped(text: str) -> str:
+    r"""Return a text with the escapes of C and Java resolved, such as `\n` and `\u00e9`."""
+
+    def character(found: re.Match[str]) -> str:
+        return chr(int(found[1], 16)) if found[1] else CONTROLS.get(found[2], found[2])
+
+    found = ESCAPE.sub(character, text)
+    return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def escaped_beyond_ascii(text: str) -> str:
+    r"""Return a text with `\uXXXX` for every character that is not in ASCII."""
+
+    def escape(found: re.Match[str]) -> str:
+        return "".join(f"\\u{unit[:4]}" for unit in re.findall("....", found[0].encode("utf-16-be").hex().upper()))
+
+    return re.sub(r"[^\x00-\x7f]", escape, text)
