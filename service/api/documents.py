@@ -17,7 +17,14 @@ from service.api.request_body import FILES, MEDIA_TYPE_MULTIPART, UploadedFile, 
 from service.api.schemas.documents import DocumentRequest
 from service.api.state import Service
 from service.api.validation import parse
-from service.documents.format import check_file_size, format_named, format_of, limits_of
+from service.documents.format import (
+    check_file_size,
+    format_named,
+    format_of,
+    limits_of,
+    translated_name,
+    written_extension,
+)
 from service.documents.jobs.job import Job, new_id
 from service.documents.jobs.runner import FILES as FILE_POOL
 from service.documents.jobs.runner import NO_ROOM, JobRunner
@@ -182,9 +189,8 @@ async def file_response(jobs: JobRunner, job: Job) -> Response:
         content = await FILE_POOL.run(lambda: jobs.store.read_output(job))
     except OSError:
         raise unknown_job() from None
-    path = PurePath(job.file_name)
-    name = f"{path.stem}.{job.target}{path.suffix}"
-    plain = f"document.{job.target}{path.suffix}".encode("ascii", "ignore").decode()
+    name = translated_name(job.file_name, job.target)
+    plain = f"document.{job.target}{written_extension(job.file_name)}".encode("ascii", "ignore").decode()
     headers = {"Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(content, media_type=format_named(job.format).media_type, headers=headers)
 

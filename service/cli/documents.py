@@ -28,6 +28,7 @@ from service.documents.format import (
     extension_of,
     format_of,
     known_extensions,
+    translated_name,
 )
 from service.documents.translating import Translated, sample, translate_segments
 from service.engine import InvalidInput, InvalidOption
@@ -160,7 +161,7 @@ def _say(message: str) -> None:
 
 def output_of(path: Path, output: Path | None, language: str) -> Path:
     """Return where the translation of a document goes: beside it by default, and never over another file."""
-    name = f"{path.stem}.{language}{path.suffix}"
+    name = translated_name(path.name, language)
     if output is not None:
         chosen = output / name if output.is_dir() else output
         if chosen != STANDARD and chosen.resolve() == path.resolve():

@@ -96,6 +96,7 @@ class Format:
     media_type: str
     reader: str  # the module in service.documents.formats, and its function
     needs: tuple[str, ...] = ()  # modules of the extra `documents`
+    written: str = ""  # the extension of a translation that is of another kind than its original
 
     @property
     def installed(self) -> bool:
@@ -114,6 +115,7 @@ class Format:
 
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
+OPEN = "application/vnd.oasis.opendocument."
 FORMATS = (
     Format("txt", (".txt",), "text/plain", "text:read"),
     Format("html", (".html", ".htm", ".xhtml"), "text/html", "html:read"),
@@ -132,8 +134,12 @@ FORMATS = (
     Format("ts", (".ts",), "text/vnd.qt.linguist", "xml_messages:read_qt", ("lxml",)),
     Format("yaml", (".yml", ".yaml"), "application/yaml", "yaml:read", ("yaml",)),
     Format("epub", (".epub",), "application/epub+zip", "epub:read", ("lxml",)),
-    Format("odt", (".odt",), "application/vnd.oasis.opendocument.text", "odt:read", ("lxml",)),
+    Format("odt", (".odt",), f"{OPEN}text", "odt:read", ("lxml",)),
+    Format("ods", (".ods",), f"{OPEN}spreadsheet", "odt:read_ods", ("lxml",)),
+    Format("odp", (".odp",), f"{OPEN}presentation", "odt:read_odp", ("lxml",)),
+    Format("pdf", (".pdf",), "text/plain", "pdf:read", ("pypdf",), written=".txt"),
     Format("pptx", (".pptx",), f"{OFFICE}presentationml.presentation", "office:read_pptx", ("lxml",)),
+    Format("xlsx", (".xlsx",), f"{OFFICE}spreadsheetml.sheet", "xlsx:read", ("lxml",)),
     Format("docx", (".docx",), f"{OFFICE}wordprocessingml.document", "office:read_docx", ("lxml",)),
 )
 REFUSED = {
@@ -141,19 +147,30 @@ REFUSED = {
     ".dotm": "It may contain macros; save it as .docx.",
     ".pptm": "It may contain macros; save it as .pptx.",
     ".ppsm": "It may contain macros; save it as .pptx.",
-    ".xlsm": "It may contain macros; save the table as .csv.",
+    ".xlsm": "It may contain macros; save it as .xlsx.",
     ".doc": "Save it as .docx.",
     ".ppt": "Save it as .pptx.",
-    ".xls": "Save the table as .csv.",
-    ".xlsx": "Save the table as .csv.",
+    ".xls": "Save it as .xlsx.",
     ".rtf": "Save it as .docx or .odt.",
-    ".pdf": "Convert it to .docx first.",
 }
 
 
 def extension_of(name: str) -> str:
     """Return the extension of a file name in lower case, with its dot; without one, an empty string."""
     return PurePath(name.replace("\\", "/")).suffix.lower()
+
+
+def translated_name(file_name: str, language: str) -> str:
+    """Return the name of a translation: `report.docx` becomes `report.fr.docx`, `report.pdf` `report.fr.txt`."""
+    path = PurePath(file_name)
+    return f"{path.stem}.{language}{written_extension(file_name)}"
+
+
+def written_extension(file_name: str) -> str:
+    """Return the extension that the translation of a file has."""
+    extension = extension_of(file_name)
+    other = next((each.written for each in FORMATS if extension in each.extensions), "")
+    return other or PurePath(file_name.replace("\\", "/")).suffix
 
 
 def supported_extensions() -> list[str]:

@@ -53,9 +53,7 @@ def _notation(text: str, notation: Notation) -> Notation:
     if not ARGUMENT.search(text):
         return notation
     mark = "''" if "''" in text else "\u2019"
-    return replace(
-        notation, decode=lambda text: text.replace("''", "'"), encode=lambda text: text.replace("'", mark)
-    )
+    return replace(notation, decode=lambda text: text.replace("''", "'"), encode=lambda text: text.replace("'", mark))
 
 
 def _nodes(text: str, at: int, depth: int) -> tuple[Nodes, int]:

@@ -22,7 +22,7 @@ from service.api.errors import ApiError
 from service.api.languages import language_name
 from service.api.openapi import errors_of, example
 from service.api.schemas.libretranslate import FrontendSettings, TranslatedFile
-from service.documents.format import extension_of, supported_extensions
+from service.documents.format import supported_extensions, written_extension
 from service.engine import DeadlineExceeded
 
 router = APIRouter(tags=["Translation"])
@@ -100,7 +100,7 @@ async def translate_file(request: Request, service: ServiceDep, context: Context
     if finished is None or finished.state == "failed":
         await jobs.cancel(job.id)
         raise failure(finished)
-    name = f"{job.id}{extension_of(job.file_name)}"
+    name = f"{job.id}{written_extension(job.file_name).lower()}"
     return JSONResponse({"translatedFileUrl": str(request.url_for("download_file", name=name))})
 
 

@@ -1,4 +1,4 @@
-"""JSON with messages, as i18next, FormatJS and Flutter (arb) have them: texts change, keys and the rest keep their bytes.
+"""JSON with messages, as i18next, FormatJS and Flutter (arb) have them: texts change, the rest keeps its bytes.
 
 What stands under a key that begins with @ is about a message, and stays.
 """

@@ -1,6 +1,7 @@
-"""OpenDocument texts: body, tables, frames, notes, headers and footers.
+"""OpenDocument: texts, spreadsheets and presentations, with tables, frames, notes, headers and footers.
 
-Deleted text and comments of tracked changes stay as they are; paragraphs and words in a style of code too.
+Numbers and results of formulas in spreadsheets stay, deleted text and comments of tracked changes, and paragraphs and
+words in a style of code.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ from service.documents.untrusted import Package, check_markup, parse_xml, unpack
 
 Element = etree._Element
 NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
-TEXT, OFFICE, STYLE, DRAW = (f"{{{NAMES}{name}:1.0}}" for name in ("text", "office", "style", "drawing"))
+TEXT, OFFICE, STYLE, DRAW, TABLE = (
+    f"{{{NAMES}{name}:1.0}}" for name in ("text", "office", "style", "drawing", "table")
+)
 HREF = "{http://www.w3.org/1999/xlink}href"
 OWN = "{http://openoffice.org/2009/office}"  # LibreOffice's own attributes, such as the ids of editing sessions
-MEDIA_TYPE = b"application/vnd.oasis.opendocument.text"
+MEDIA_TYPE = b"application/vnd.oasis.opendocument."
+CELLS = frozenset({f"{TABLE}table-cell", f"{TABLE}covered-table-cell"})
+VALUE, STRING = f"{OFFICE}value-type", f"{OFFICE}string-value"
 PLAIN = "plain"  # the tag of a span that looks like the text around it
 PARTS = ("content.xml", "styles.xml")
 CODE_STYLE = re.compile(r"^(?:Preformatted|Source)|code|verbatim", re.IGNORECASE)
@@ -33,10 +38,24 @@ SPACES = re.compile(r" {2,}")
 
 def read(data: bytes, options: ReadOptions) -> OdtDocument:
     """Return an OpenDocument text; raise DocumentError."""
+    return _read(data, options, b"text", "n OpenDocument text; save it again as .odt.")
+
+
+def read_ods(data: bytes, options: ReadOptions) -> OdtDocument:
+    """Return an OpenDocument spreadsheet; raise DocumentError."""
+    return _read(data, options, b"spreadsheet", "n OpenDocument spreadsheet; save it again as .ods.")
+
+
+def read_odp(data: bytes, options: ReadOptions) -> OdtDocument:
+    """Return an OpenDocument presentation; raise DocumentError."""
+    return _read(data, options, b"presentation", "n OpenDocument presentation; save it again as .odp.")
+
+
+def _read(data: bytes, options: ReadOptions, kind: bytes, words: str) -> OdtDocument:
     package = unpack(data, options.limits)
     contents = package.contents
-    if contents.get("mimetype", b"").strip() != MEDIA_TYPE or "content.xml" not in contents:
-        raise BrokenDocument("The document is not an OpenDocument text; save it again as .odt.")
+    if contents.get("mimetype", b"").strip() != MEDIA_TYPE + kind or "content.xml" not in contents:
+        raise BrokenDocument(f"The document is not a{words}")
     if any(name.startswith(("Basic/", "Scripts/")) for name in contents):
         raise UnsafeDocument("The document contains macros, which are refused; save it without them.")
     if "META-INF/documentsignatures.xml" in contents:
@@ -71,7 +90,13 @@ class OdtDocument:
         """Return the document; all files without text keep their bytes."""
         for segment, translation in zip(self._found, translations, strict=True):
             segment.translation = None if translation == segment.fragment else translation
-        changed = {name for name, paragraph in self._paragraphs if paragraph.write()}
+        changed = set()
+        for name, paragraph in self._paragraphs:
+            if paragraph.write():
+                changed.add(name)
+                cell = next(paragraph.holder.iterancestors(*CELLS), None)
+                if cell is not None:  # its text once more, which is optional
+                    cell.attrib.pop(STRING, None)
         return self._package.packed({name: xml_bytes(self._roots[name]) for name in changed})
 
 
@@ -157,6 +182,9 @@ def _put(holder: Element, text: str) -> None:
 
 
 def _is_left_alone(paragraph: Element) -> bool:
+    cell = next(paragraph.iterancestors(*CELLS), None)
+    if cell is not None and (f"{TABLE}formula" in cell.attrib or cell.get(VALUE, "string") != "string"):
+        return True
     return any(
         ancestor.tag in (f"{TEXT}tracked-changes", f"{OFFICE}annotation", f"{OFFICE}font-face-decls")
         for ancestor in paragraph.iterancestors()

@@ -102,21 +102,31 @@ class OfficeDocument:
         check_markup(contents)
         if dialect.main not in types.values():
             raise BrokenDocument("The document is not of the kind that its name says; save it again.")
-        self._parts = {
-            name: parse_xml(content, "A part of the document")
-            for name, content in contents.items()
-            if types.get(name) in dialect.parts
-        }
+        self._dialect = dialect
+        self._parts = self._read_parts(contents, types)
         for root in self._parts.values():
             etree.strip_elements(root, *dialect.dropped, with_tail=False)
         self._found: list[tuple[str, Segment]] = [
             (name, segment)
             for name, root in self._parts.items()
-            for paragraph in list(root.iter(dialect.paragraph))
+            for paragraph in self._paragraphs(root)
             if not dialect.is_code(paragraph)
             for segment in segments_of(paragraph, dialect)
         ]
         self.segments: Sequence[str] = [segment.fragment for _, segment in self._found]
+
+    def _read_parts(self, contents: Mapping[str, bytes], types: Mapping[str, str]) -> dict[str, Element]:
+        return {
+            name: parse_xml(content, "A part of the document")
+            for name, content in contents.items()
+            if types.get(name) in self._dialect.parts
+        }
+
+    def _paragraphs(self, root: Element) -> list[Element]:
+        return list(root.iter(self._dialect.paragraph))
+
+    def _finish(self, root: Element) -> None:
+        """Change a part once more before it is written."""
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the document; all parts without text keep their bytes."""
@@ -125,6 +135,8 @@ class OfficeDocument:
             if translation != segment.fragment:
                 segment.write(translation)
                 changed.add(name)
+        for name in changed:
+            self._finish(self._parts[name])
         return self._package.packed({name: xml_bytes(self._parts[name]) for name in changed})
 
 

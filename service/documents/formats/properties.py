@@ -1,4 +1,4 @@
-"""Messages as lines: Java's `.properties` and Apple's `.strings`. Keys, comments, order and the rest keep their bytes."""
+"""Messages in lines: Java's `.properties` and Apple's `.strings`; keys, comments and order keep their bytes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read_apple(data: bytes, _options: ReadOptions) -> MessagesDocument:
         found = APPLE.match(text, at)
         if found is None:
             line = text.count("\n", 0, at) + 1
-            raise BrokenDocument(f'The document is not a file of strings: line {line} is not of the form "key" = "text";.')
+            raise BrokenDocument(f'The document is no file of strings: line {line} is not of the form "key" = "text";.')
         if value := found["value"]:
             parts = message_parts(unescaped(value))
             places.append(Place(found.start("value"), found.end("value"), parts, _apple))

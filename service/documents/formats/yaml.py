@@ -22,6 +22,7 @@ LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?")
 SAFE = re.compile(r"[^\W\d_](?:[^\n:#,\[\]{}\"'&*!|>%@`\\-]|(?<=\w)[-'](?=\w))*(?<!\s)")  # needs no quotes
 WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 NO_TEXT = re.compile(r":\w+|(?:%[-^0_#]?[A-Za-z]|[^\w%])+")  # a symbol; a form of dates
+PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # anchor and tag
 DEEPEST = 100
 
 
@@ -70,13 +71,14 @@ def _next(stack: list[bool | None]) -> None:
 
 
 def _is_text(event: yaml.ScalarEvent) -> bool:
-    if event.tag is not None or (event.style is None and event.value.lower() in WORDS):
+    if event.tag is not None or (not event.style and event.value.lower() in WORDS):
         return False
     return not NO_TEXT.fullmatch(event.value)
 
 
 def _place(text: str, event: yaml.ScalarEvent) -> Place:
     start, end = event.start_mark.index, event.end_mark.index
+    start += len(PROPERTIES.match(text[start:end])[0])  # type: ignore[index]
     if event.style in ("|", ">"):
         end = start + len(text[start:end].rstrip())
     return Place(start, end, message_parts(event.value), _writer(text[start:end], event.style))

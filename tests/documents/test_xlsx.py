@@ -1,0 +1,111 @@
+"""Spreadsheets of Office, made and read back with openpyxl."""
+
+import io
+import zipfile
+from typing import Any
+
+import pytest
+from openpyxl import Workbook, load_workbook
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
+from openpyxl.comments import Comment
+from openpyxl.worksheet.table import Table
+
+from service.documents.errors import DocumentError
+from service.documents.format import MIB, Limits
+from tests.support.documents import packed, saved, through
+
+S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+SHEET = "xl/worksheets/sheet1.xml"
+STRINGS = "xl/sharedStrings.xml"
+
+
+def workbook() -> bytes:
+    book = Workbook()
+    sheet: Any = book.active
+    sheet.append(["Name", "Words", 3])
+    sheet.append(["First", "Two\nlines & more", 4.5])
+    sheet["C3"] = "=SUM(C1:C2)"
+    sheet["C3"].comment = Comment("Check this", "Ann")
+    sheet["D1"] = CellRichText("Some ", TextBlock(InlineFont(b=True), "bold"), " words")
+    sheet["D2"] = " blanks "
+    sheet.add_table(Table(displayName="T", ref="A1:B2"))
+    return saved(book)
+
+
+def files(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def opened(data: bytes) -> Any:
+    return load_workbook(io.BytesIO(data), rich_text=True).active
+
+
+def test_texts_are_translated_and_formulas_numbers_and_names_of_columns_are_not() -> None:
+    data = workbook()
+    written = through("a.xlsx", data)
+    sheet = opened(written)
+    assert [sheet[place].value for place in ("A1", "B1", "C1", "C2")] == ["Name", "Words", 3, 4.5]
+    assert [sheet[place].value for place in ("A2", "B2", "D2")] == ["FIRST", "TWO\nLINES & MORE", " BLANKS "]
+    assert (sheet["C3"].value, sheet["C3"].comment.text.strip()) == ("=SUM(C1:C2)", "CHECK THIS")
+    rich = sheet["D1"].value
+    assert str(rich) == "SOME BOLD WORDS"
+    assert [part.text for part in rich if isinstance(part, TextBlock) and part.font.b] == ["BOLD"]
+    old, new = files(data), files(written)
+    assert {name for name in old if old[name] != new[name]} == {SHEET, "xl/comments/comment1.xml"}
+    assert through("a.xlsx", data, lambda fragment: fragment) == data
+
+
+def test_formatting_follows_its_words() -> None:
+    written = through("a.xlsx", workbook(), lambda text: "Words <b 0>bold</b> some" if "bold" in text else text)
+    rich = opened(written)["D1"].value
+    assert [(str(part), isinstance(part, TextBlock)) for part in rich] == [
+        ("Words ", False),
+        ("bold", True),
+        (" some", False),
+    ]
+
+
+def test_shared_strings() -> None:
+    inner = files(workbook())
+    inner[STRINGS] = f"<sst {S}><si><t>Words</t></si><si><t>Shared  </t><phoneticPr/></si></sst>".encode()
+    cell = b'<row r="9"><c r="A9" t="s"><v>1</v></c><c r="B9" t="s"><v>0</v></c></row></sheetData>'
+    inner[SHEET] = inner[SHEET].replace(b"</sheetData>", cell)
+    written = through("a.xlsx", packed(inner))
+    assert (opened(written)["A9"].value, opened(written)["B9"].value) == ("SHARED  ", "Words")
+
+
+LAUGHS = '<!DOCTYPE s [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
+RELATION = (
+    '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" '
+    'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%s" Target="file://server/x" '
+    'TargetMode="External"/></Relationships>'
+)
+HOSTILE: tuple[dict[str, str | bytes | None], ...] = (
+    {"xl/vbaProject.bin": b"x"},
+    {"xl/activeX/activeX1.xml": b"<x/>"},
+    {"_xmlsignatures/sig1.xml": b"<x/>"},
+    {STRINGS: f"{LAUGHS}<sst {S}><si><t>&b;</t></si></sst>"},
+    {STRINGS: f'<!DOCTYPE s SYSTEM "file:///etc/passwd"><sst {S}/>'},
+    {STRINGS: f"<sst {S}>" + "<si>" * 5000 + "</si>" * 5000 + "</sst>"},
+    {STRINGS: f"<sst {S}>" + "<si><t>word</t></si>" * 600 + "</sst>"},
+    {STRINGS: f"<sst {S}><si><t>" + "\n" * 2_000 + "x</t></si></sst>"},
+    {STRINGS: f"<sst {S}><si><r/><r><t/></r><rPh><t>x</t></rPh><t>words</t></si><si/></sst>"},
+    {"xl/externalLinks/_rels/externalLink1.xml.rels": RELATION % "externalLink"},
+    {"xl/worksheets/_rels/sheet1.xml.rels": RELATION % "oleObject"},
+    {"xl/media/a.bin": bytes(7 * MIB)},
+    {"../../x": b"x"},
+    {"[Content_Types].xml": None},
+    {STRINGS: b"<sst"},
+)
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_a_hostile_workbook_is_refused_in_one_sentence_or_is_harmless(number: int) -> None:
+    limits = Limits(file_bytes=MIB, unpacked_bytes=8 * MIB, characters=10_000, segments=500, entries=200)
+    try:
+        assert opened(through("a.xlsx", packed({**files(workbook()), **HOSTILE[number]}), limits=limits))
+    except DocumentError as error:
+        assert error.message.endswith(".")  # noqa: PT017 - refusal is as good as success
+        assert len(error.message) < 200  # noqa: PT017
