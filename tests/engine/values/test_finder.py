@@ -56,6 +56,7 @@ def written(text: str, pair: str) -> list[str]:
         ("a 30-year-old in mid-2024", [("number", "30"), ("number", "2024")]),
         ("Save 50% now, or 50 % later", [("number", "50%"), ("number", "50 %")]),
         ("caf&eacute;", [("code", "caf&eacute;")]),
+        ("%{count} files", [("placeholder", "%{count}")]),
         ("%s%d of %name%", [("placeholder", "%s%d"), ("placeholder", "%name%")]),
         ("{{ {name} }} {{{raw}}}", [("placeholder", "{{ {name} }}"), ("placeholder", "{{{raw}}}")]),
         ("½ cup, 1½ cups, 3/4 cup at 16:9", [("number", part) for part in ("½", "1½", "3/4", "16:9")]),
