@@ -17,6 +17,7 @@ from tests.support.documents import packed, saved, through
 
 S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 SHEET = "xl/worksheets/sheet1.xml"
+TYPES, RELATIONS = "[Content_Types].xml", "xl/_rels/workbook.xml.rels"
 STRINGS = "xl/sharedStrings.xml"
 
 
@@ -36,6 +37,18 @@ def workbook() -> bytes:
 def files(data: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
+
+
+def with_shared(strings: str | bytes | None) -> dict[str, str | bytes | None]:
+    """Return the files of a workbook that has shared strings as Excel writes them; openpyxl writes none."""
+    inner = files(workbook())
+    kind, place = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml", f"/{STRINGS}"
+    override = f'<Override PartName="{place}" ContentType="{kind}"/></Types>'
+    inner[TYPES] = inner[TYPES].replace(b"</Types>", override.encode())
+    schema = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings"
+    relation = f'<Relationship Id="s1" Type="{schema}" Target="{place}"/></Relationships>'
+    inner[RELATIONS] = inner[RELATIONS].replace(b"</Relationships>", relation.encode())
+    return {**inner, STRINGS: strings}
 
 
 def opened(data: bytes) -> Any:
@@ -68,11 +81,13 @@ def test_formatting_follows_its_words() -> None:
 
 
 def test_shared_strings() -> None:
-    inner = files(workbook())
-    inner[STRINGS] = f"<sst {S}><si><t>Words</t></si><si><t>Shared  </t><phoneticPr/></si></sst>".encode()
+    strings = "<si><t>Words</t></si><si><t>Shared  </t><phoneticPr/></si><si><r><t>Rich</t></r></si>"
+    inner = with_shared(f"<sst {S}>{strings}</sst>")
+    sheet = files(workbook())[SHEET]
     cell = b'<row r="9"><c r="A9" t="s"><v>1</v></c><c r="B9" t="s"><v>0</v></c></row></sheetData>'
-    inner[SHEET] = inner[SHEET].replace(b"</sheetData>", cell)
+    inner[SHEET] = sheet.replace(b"</sheetData>", cell)
     written = through("a.xlsx", packed(inner))
+    assert b"<si><t>Words</t></si><si><t xml:space" in files(written)[STRINGS]
     assert (opened(written)["A9"].value, opened(written)["B9"].value) == ("SHARED  ", "Words")
 
 
@@ -96,7 +111,7 @@ HOSTILE: tuple[dict[str, str | bytes | None], ...] = (
     {"xl/worksheets/_rels/sheet1.xml.rels": RELATION % "oleObject"},
     {"xl/media/a.bin": bytes(7 * MIB)},
     {"../../x": b"x"},
-    {"[Content_Types].xml": None},
+    {TYPES: None},
     {STRINGS: b"<sst"},
 )
 
@@ -105,7 +120,7 @@ HOSTILE: tuple[dict[str, str | bytes | None], ...] = (
 def test_a_hostile_workbook_is_refused_in_one_sentence_or_is_harmless(number: int) -> None:
     limits = Limits(file_bytes=MIB, unpacked_bytes=8 * MIB, characters=10_000, segments=500, entries=200)
     try:
-        assert opened(through("a.xlsx", packed({**files(workbook()), **HOSTILE[number]}), limits=limits))
+        assert opened(through("a.xlsx", packed({**with_shared(f"<sst {S}/>"), **HOSTILE[number]}), limits=limits))
     except DocumentError as error:
         assert error.message.endswith(".")  # noqa: PT017 - refusal is as good as success
         assert len(error.message) < 200  # noqa: PT017

@@ -42,7 +42,7 @@ def read(data: bytes, options: ReadOptions) -> MessagesDocument:
     edits = []
     if options.target:
         quote = key.style or ""
-        edits.append((key.start_mark.index, key.end_mark.index, f"{quote}{options.target}{quote}"))
+        edits.append((_index(key.start_mark), _index(key.end_mark), f"{quote}{options.target}{quote}"))
     places = [_place(text, event) for event, _, is_key in found if not is_key and _is_text(event)]
     return MessagesDocument(text, encoding, places, edits)
 
@@ -76,9 +76,15 @@ def _is_text(event: yaml.ScalarEvent) -> bool:
     return not NO_TEXT.fullmatch(event.value)
 
 
+def _index(mark: yaml.Mark | None) -> int:
+    assert mark is not None, "a parser of text sets it"
+    return int(mark.index)
+
+
 def _place(text: str, event: yaml.ScalarEvent) -> Place:
-    start, end = event.start_mark.index, event.end_mark.index
-    start += len(PROPERTIES.match(text[start:end])[0])  # type: ignore[index]
+    start, end = _index(event.start_mark), _index(event.end_mark)
+    if properties := PROPERTIES.match(text[start:end]):
+        start += properties.end()
     if event.style in ("|", ">"):
         end = start + len(text[start:end].rstrip())
     return Place(start, end, message_parts(event.value), _writer(text[start:end], event.style))
