@@ -55,7 +55,7 @@ def test_scores_and_softmax_are_the_weights_and_terms_are_the_scores(name: str, 
     explainer = explainer_of(name, tmp_path)
     config = VARIANTS[name]
     head = int(isinstance(config, TransformerConfig))
-    kinds: list[AttentionKind] = ["cross", *(["encoder"] if head else [])]
+    kinds: list[AttentionKind] = ["cross", "encoder"] if head else ["cross"]
     if isinstance(config, TransformerConfig) and config.decoder == "attention":
         kinds.append("decoder")
     for kind in kinds:

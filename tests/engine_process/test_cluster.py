@@ -38,7 +38,7 @@ def events() -> list[EngineEvent]:
 
 @pytest.fixture
 def worker(cluster: EngineCluster, bundle: Bundle, events: list[EngineEvent]) -> Iterator[Any]:
-    with opened(cluster, bundle, events) as worker:
+    with opened(cluster, bundle, events=events) as worker:
         yield worker
 
 
@@ -92,7 +92,7 @@ def test_tokens_are_told_as_they_are_chosen_with_the_weights_of_their_steps(clus
     told: list[tuple[int, float, FloatArray | None]] = []
     plain = SentenceJob((5, 6, 2), SearchOptions(beam_size=1, max_length=8))
     job = replace(plain, source_ids=(5, 6, 7, 2), listener=lambda *each: told.append(each), step_weights=True)
-    with opened(cluster, load_bundle(GALLERY_MODEL), []) as worker:
+    with opened(cluster, load_bundle(GALLERY_MODEL)) as worker:
         _, result = (future.result(20) for future in worker.submit_all([plain, job]))
     ids, weights = result.hypotheses[0].ids, result.step_weights
     assert told
@@ -121,7 +121,7 @@ def test_a_caller_who_leaves_frees_the_place(worker: Any, events: list[EngineEve
 
 def test_refusals_come_back_as_what_they_are(cluster: EngineCluster, bundle: Bundle, events: list[EngineEvent]) -> None:
     tight = EngineSettings(worker=WorkerSettings(budget=Budget(rows=8, queued_sentences=1)))
-    with opened(cluster, bundle, events, tight) as worker:
+    with opened(cluster, bundle, tight, events) as worker:
         futures = [worker.submit_all([SLOW])[0] for _ in range(60)]
         errors = [error for future in futures if (error := future.exception(60)) is not None]
         assert {type(error) for error in errors} == {Overloaded}

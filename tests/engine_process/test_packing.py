@@ -25,7 +25,7 @@ from service.engine_process.packing import EVENTS, packed, unpacked
 from service.engine_process.protocol import Cancel, Done, EventReport, Failed, FromEngine, TokenChosen, Translate
 from service.engine_process.server.engine_server import latest_loads
 
-SEARCH = SearchOptions(4, 0.5, 40, 2, 3, False, False)
+SEARCH = SearchOptions(4, 0.5, 40, 3, False, False, (2, 7))
 VALUES = ValueConstraints(((Form((5, 6), True),),), (True,), False, TokenClasses(8, b"1", b"2", b"3"))
 SCORE = WeightSelection((1, 2))
 JOB = SentenceJob((5, 6, 2), SEARCH, 12.5, score=SCORE, values=VALUES, fresh=True, trace=True, step_weights=True)

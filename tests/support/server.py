@@ -87,8 +87,11 @@ class ServerProcess:
 
 
 @contextlib.contextmanager
-def running(*arguments: str, ready: bool = True, **environment: str) -> Iterator[ServerProcess]:
-    """Yield a server, at once or when it is ready, and stop it at the end in any case."""
+def running(*arguments: str, ready: bool | str = True, **environment: str) -> Iterator[ServerProcess]:
+    """Yield a server, at once or when it is ready, and stop it at the end in any case.
+
+    Flags may be strings for mypy: a dictionary of variables could hold them.
+    """
     server = ServerProcess(list(arguments), **environment)
     try:
         if ready:
@@ -103,7 +106,7 @@ def running(*arguments: str, ready: bool = True, **environment: str) -> Iterator
 
 
 def running_dummy(
-    seconds: float = 0.0, fault: str = "", *, ready: bool = True, **environment: str
+    seconds: float | str = 0.0, fault: str = "", *, ready: bool | str = True, **environment: str
 ) -> AbstractContextManager[ServerProcess]:
     """Return the real server with a fake engine."""
     return running("-m", "tests.support.serve_fake_engine", str(seconds), fault, ready=ready, **environment)

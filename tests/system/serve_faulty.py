@@ -34,7 +34,7 @@ def troubled_step(state: CpuDecoderState, tokens: IntArray) -> Candidates:
 
 
 def main(stalled_seconds: float) -> int:
-    CpuDecoderState.step = troubled_step  # type: ignore[method-assign]
+    CpuDecoderState.step = troubled_step  # type: ignore[method-assign,assignment]
     translator.STALLED_SECONDS = stalled_seconds
     server.STALLED_SECONDS = stalled_seconds
     for number in TIMES:

@@ -69,7 +69,7 @@ async def test_unknown_models_and_versions_are_404_with_an_error(client: Client,
 async def test_texts_are_translated_nested_or_flat(client: Client, path: str) -> None:
     nested = text("go", "i lost", shape=[2, 1], data=[["go"], ["i lost"]])
     for tensor in (text("go", "i lost"), text("go", "i lost", shape=[1.0, 2]), nested):
-        as_kserve = {"parameters": None, "outputs": []} if tensor is nested else {}
+        as_kserve: dict[str, Any] = {"parameters": None, "outputs": []} if tensor is nested else {}
         body = (await client.post(path, json={"id": "7", "inputs": [tensor], **as_kserve})).json()
         assert (body["model_name"], body["model_version"], body["id"]) == ("transformer-en-fr", "1", "7")
         assert body["outputs"] == [
