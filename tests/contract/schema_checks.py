@@ -27,6 +27,8 @@ DEPENDENT = (
     "format bertviz holds one map",
     "format pharaoh holds one map",
     "view=contrast needs target_text",
+    "compares attention weights",  # which stage=scores and kind=occlusion are not
+    "kind=occlusion is none",  # goes with some formats
     "two maps side by side",
     "cell explains one weight",  # goes with one stage and format
     "view=steps",  # goes with one format, kind and tokens

@@ -71,7 +71,7 @@ async def test_an_engine_that_dies_or_hangs_answers_everybody_fails_readiness_an
         assert load.lost == []
         assert set(load.statuses) <= {200, 503, error[0]}
         assert codes(load)[error[0]] == {error[1]}
-        assert codes(load).get(503, set()) <= {"not_ready", "stopping"}
+        assert codes(load).get(503, set()) <= {"not_ready", "stopping", *(["overloaded"] if limits else [])}
         assert any(line["level"] == "critical" for line in server.lines)
 
 

@@ -110,8 +110,8 @@ def test_a_grid_is_trained_exported_and_measured_once_and_a_run_has_a_report(tmp
     assert first.exit_code == 0, first.output
     content = json.loads((tmp_path / "out" / "toy.json").read_text("utf-8"))
     assert [row["variant"] for row in content["summary"]] == [
-        "encoder-hidden-32-cooldown-updates-30-max-updates-60",
-        "encoder-hidden-32-score-gaussian-cooldown-updates-30-max-updates-60",
+        "encoder-hidden-32-cooldown-updates-30-max-updates-60-every-updates-30",
+        "encoder-hidden-32-score-gaussian-cooldown-updates-30-max-updates-60-every-updates-30",
     ]
     for cell in content["cells"]:
         assert cell["parameters"] > 10_000
