@@ -126,7 +126,7 @@ def test_a_grid_is_trained_exported_and_measured_once_and_a_run_has_a_report(tmp
     assert searched.exit_code == 0, searched.output
     content = json.loads((tmp_path / "out" / "toy.json").read_text("utf-8"))
     assert [row["variant"] for row in content["summary"]][2:] == [
-        "encoder-hidden-32-cooldown-updates-30-max-updates-60-beam-size-2-length-rule-gnmt"
+        "encoder-hidden-32-cooldown-updates-30-max-updates-60-beam-size-2-length-rule-gnmt-every-updates-30"
     ]
     log = tmp_path / "runs" / "toy-bahdanau" / content["cells"][2]["variant"] / "seed-1" / "train.log"
     assert "this run has ended" in log.read_text("utf-8")  # the weights of the cell that differs in the search alone
