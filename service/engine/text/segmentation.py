@@ -191,8 +191,9 @@ def _valued_sentences(
     """Yield the sentences of a range of a text with values; `limits` are as in `service.bundle.wrapping`."""
     text, values = given
     start, end = span
-    own = [shifted(value, -start) for value in values if start <= value.start and value.end <= end]
-    sentence = text[start:end]
+    inside = (each for each in values if start <= each.start and each.end <= end and each.kind is not Kind.PLACE)
+    sentence = text[start:end]  # perhaps a part of one, whose places are read the same as in the part alone
+    own = _with_places([shifted(value, -start) for value in inside], sentence, 0, segmentation)
     if not _has_words(sentence, own):
         return
     here, whole = limits
