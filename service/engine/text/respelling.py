@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from service.engine.text.replacements import replaced
 from service.engine.text.short_strings import ShortString, Words
-from service.engine.values.value import Value
+from service.engine.values.value import DIGIT_KINDS, Value
 
 CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
 LONGEST_ACRONYM = 5
@@ -70,7 +70,7 @@ def respelled(
     if read == text and mark is None:
         return None
     read, replacements = replaced(read, [] if mark is None else [(mark.span(), "")])
-    kept = tuple(value.written for value in values if not value.is_soft)
+    kept = tuple(value.written for value in values if not value.is_soft and value.kind not in DIGIT_KINDS)
     return ShortString(text=text, read=read, replacements=tuple(replacements), capitals=capitals, kept=kept)
 
 

@@ -69,7 +69,9 @@ def translator() -> Translator:
     return Translator.load(str(MODELS / "transformer-en-fr"))
 
 
-@pytest.mark.parametrize("text", ["Where is the nearest hospital?", "The shop is closed. We are at home."])
+@pytest.mark.parametrize(
+    "text", ["Where is the nearest hospital?", "The shop is closed. We are at home.", "It is 2:30."]
+)
 def test_capitals_give_the_same_translation_in_capitals(translator: Translator, text: str) -> None:
     assert translator(text.upper()).text == translator(text).text.upper()
 
