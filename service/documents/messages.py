@@ -26,7 +26,7 @@ class Notation:
     kept: re.Pattern[str] = PLACEHOLDER
     decode: Callable[[str], str] = as_it_is  # of the text between tags
     encode: Callable[[str], str] = as_it_is
-    divider: re.Pattern[str] = re.compile(r"\s*\n\s*")  # between two lines
+    divider: re.Pattern[str] = re.compile(r"(?<!\s)\s*\n\s*")  # between two lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,13 +28,20 @@ ANCHORED = frozenset(
     {
         "service.access.addresses.WITH_PORT",
         "service.documents.formats.csv.FORMULA",
+        "service.documents.formats.html_attributes.TAG",  # the same as below
         "service.documents.formats.markdown.HEADING",
         "service.documents.formats.markdown_inline.FIRST_NUMBER",
         "service.documents.formats.markdown_inline.FIRST_SIGN",
         "service.documents.formats.odt.REMOTE",
+        "service.documents.formats.properties.APPLE",  # at the end of what it matched before, or the file is refused
         "service.documents.formats.subtitles.DASH",
         "service.documents.formats.subtitles.TIMING",
         "service.documents.formats.text.ITEM",
+        "service.documents.formats.xml_messages.ELSEWHERE",
+        "service.documents.formats.xml_messages.RAW",
+        "service.documents.formats.yaml.PROPERTIES",
+        "service.documents.icu.CASE",  # it and CLOSE at the end of what was read before, or nothing more is read
+        "service.documents.icu.CLOSE",
         "service.engine.text.respelling._SMALL",
         "service.engine.text.segmenter._MARKER",
         "service.markup.tokens.TAG",  # the scanner counts what does not match

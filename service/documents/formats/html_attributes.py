@@ -12,7 +12,7 @@ from service.markup.tokens import TAG, HtmlToken, unescape
 
 SHOWN = frozenset({"alt", "title", "placeholder", "aria-label"})
 DESCRIPTIONS = frozenset({"description", "og:title", "og:description", "twitter:title", "twitter:description"})
-ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
+ATTRIBUTE = re.compile(r"""(?<![^\s"'<>/=])([^\s"'<>/=]++)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'=<>`]++)""")
 PRIVATE = "\ue001"
 MARK = re.compile(f"{PRIVATE}(\\d+){PRIVATE}")
 

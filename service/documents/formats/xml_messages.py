@@ -18,7 +18,7 @@ from service.documents.messages import MessagesDocument, Notation, Place, parts_
 from service.documents.untrusted import parse_xml
 
 DECLARED = re.compile(rb"""<\?xml[^>]{0,100}encoding=["']([\w.:-]{1,40})""")
-COMMENT = r"<!--[\s\S]*?-->"
+CLOSES = {"!--": "-->", "string": r"</string\s*+>", "item": r"</item\s*+>", "message": "</message>"}
 QUOTES = {"'": "&apos;", '"': "&quot;"}
 REFERENCE = re.compile(r"&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
 TAG = re.compile(r"</?[A-Za-z][^<>]*>|&lt;/?[A-Za-z](?:(?!&[lg]t;)[^<>\n])*&gt;")
@@ -27,18 +27,21 @@ KEPT = re.compile(
     rf"<xliff:g\b[^<>]*>[^<]*</xliff:g>|(?!\\[\"']|&(?:amp|quot|apos|#\d+|#x[0-9a-fA-F]+);)(?:{PLACEHOLDER.pattern})"
 )
 ANDROID = re.compile(
-    rf"{COMMENT}|<(string|item)(?=[\s>])((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)(?<!/)>([\s\S]*?)</\1\s*>"
-    r"|<(string-array|plurals|integer-array|array)\b([^<>]*)>"
+    r"<(?=(?P<name>!--|(?:string|item)(?=[\s>]))?)"
+    r"(?:!--|(?:string|item)(?=[\s>])((?:[^<>\"']++|\"[^\"<]*+\"|'[^'<]*+')*+)(?<!/)>"
+    r"|(string-array|plurals|integer-array|array)\b([^<>]*+)>)"
 )
 RAW = re.compile(r"\s*<!\[CDATA\[([^<>]*)\]\]>\s*")
 ELSEWHERE = re.compile(r"\s*[@?][\w.+:]+/|[\s\S]*<!")  # a reference to another resource; parts that are no text
 STAYS = re.compile(r"""\btranslatable\s*=\s*["']false""")
 STRINGSDICT = re.compile(
-    rf"{COMMENT}|<key>(?:NSStringLocalizedFormatKey|zero|one|two|few|many|other)</key>\s*<string>([^<]*)</string>"
+    r"<(?P<name>!--)|<key>(?:NSStringLocalizedFormatKey|zero|one|two|few|many|other)</key>\s*<string>([^<]*)</string>"
 )
-QT_MESSAGE = re.compile(rf"{COMMENT}|<message\b[^<>]*>([\s\S]*?)</message>")
+QT_MESSAGE = re.compile(r"<(?P<name>!--|message\b)")
 QT_SOURCE = re.compile(r"<source>([^<]*)</source>")
-QT_OPEN = re.compile(r"<translation\b[^<>]*\btype=[\"']unfinished[\"'][^<>/]*(?:/>|>([\s\S]*?)</translation>)")
+QT_OPEN = re.compile(
+    r"<translation\b(?=[^<>]*\btype=[\"']unfinished[\"'])[^<>]*+(?:(?<=/)>|>((?:(?!<translation\b)[\s\S])*?)</translation>)"
+)
 QT_FORM = re.compile(r"<numerusform\b[^<>/]*(?:/>|>([^<]*)</numerusform>)")
 QT_ROOT = re.compile(r"<TS\b[^<>]*>")
 QT_LANGUAGE = re.compile(r"""\slanguage=["']([^"']*)""")
@@ -64,7 +67,7 @@ IN_ANDROID = replace(
     PLAIN,
     decode=lambda text: re.sub(r"[ \t\r\n]+", " ", unescaped(re.sub(r'(?<!\\)"', "", _decode(text)))),
     encode=lambda text: _android(escape(text)),
-    divider=re.compile(r"\s*(?<!\\)(?:\\n)+\s*"),
+    divider=re.compile(r"(?<!\s)\s*+(?<!\\)(?:\\n)++\s*+"),
 )
 WITH_TAGS = replace(IN_ANDROID, divider=re.compile(r"(?!)"))  # the two tags of a span stay in one line
 
@@ -77,32 +80,49 @@ def _opened(data: bytes, root: str, name: str) -> tuple[str, Encoding]:
     return decode(data, declared[1].decode("ascii") if declared else None)
 
 
+def _elements(text: str, opening: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int]]:
+    """Yield each opening outside comments, and where what it opens ends; what is never closed is looked for once."""
+    at, unclosed = 0, set()
+    while found := opening.search(text, at):
+        at, name = found.end(), found["name"]
+        if name is None:
+            yield found, at
+        elif name not in unclosed:
+            close = re.compile(CLOSES[name]).search(text, at)
+            if close is None:
+                unclosed.add(name)
+                continue
+            at = close.end()
+            if name != "!--":
+                yield found, close.start()
+
+
 def read_android(data: bytes, _options: ReadOptions) -> MessagesDocument:
     """Return the resources of an app; raise DocumentError."""
     text, encoding = _opened(data, "resources", "a file of Android's strings")
     places = []
     is_open = True  # whether the array or plural around an item is translated
-    for found in ANDROID.finditer(text):
-        kind, attributes, value, group, of_group = found.groups()
+    for found, end in _elements(text, ANDROID):
+        kind, attributes, group, of_group = found.groups()
+        at, value = found.end(), text[found.end() : end]
         if group:
             is_open = not STAYS.search(of_group) and group != "integer-array"
         elif kind and (is_open if kind == "item" else not STAYS.search(attributes)):
             raw = RAW.fullmatch(value)
             if raw:
-                at = found.start(3)
                 parts = parts_of(raw[1], replace(IN_ANDROID, encode=_android))
                 places.append(Place(at + raw.start(1), at + raw.end(1), parts))
             elif not ELSEWHERE.match(value):
                 notation = WITH_TAGS if "<" in value else IN_ANDROID
-                places.append(Place(found.start(3), found.end(3), parts_of(value, notation)))
+                places.append(Place(at, end, parts_of(value, notation)))
     return MessagesDocument(text, encoding, places)
 
 
 def read_stringsdict(data: bytes, _options: ReadOptions) -> MessagesDocument:
     """Return the plural forms of an app of Apple's; raise DocumentError."""
     text, encoding = _opened(data, "plist", "a property list")
-    found = (entry for entry in STRINGSDICT.finditer(text) if entry[1])
-    places = [Place(entry.start(1), entry.end(1), parts_of(entry[1], PLAIN)) for entry in found]
+    found = (entry for entry, _ in _elements(text, STRINGSDICT) if entry[2])
+    places = [Place(entry.start(2), entry.end(2), parts_of(entry[2], PLAIN)) for entry in found]
     return MessagesDocument(text, encoding, places)
 
 
@@ -118,13 +138,14 @@ def read_qt(data: bytes, options: ReadOptions) -> MessagesDocument:
         own = f' language="{options.target.replace("-", "_")}"'
         start, end = (root.start() + language.start(), root.start() + language.end() + 1) if language else (0, 0)
         edits.append((start, end, own) if language else (root.end() - 1, root.end() - 1, own))
-    places = [place for message in QT_MESSAGE.finditer(text) if message[1] for place in _qt_places(text, message)]
+    messages = [(found.end(), end) for found, end in _elements(text, QT_MESSAGE)]
+    places = [place for start, end in messages for place in _qt_places(text, start, end)]
     return MessagesDocument(text, encoding, places, edits)
 
 
-def _qt_places(text: str, message: re.Match[str]) -> Iterator[Place]:
-    source = QT_SOURCE.search(text, message.start(1), message.end(1))
-    target = QT_OPEN.search(text, message.start(1), message.end(1))
+def _qt_places(text: str, start: int, end: int) -> Iterator[Place]:
+    source = QT_SOURCE.search(text, start, end)
+    target = QT_OPEN.search(text, start, end)
     if source is None or target is None:
         return
     parts = parts_of(source[1], QT)
