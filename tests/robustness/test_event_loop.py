@@ -179,3 +179,20 @@ def test_blanks_in_and_around_a_segment_are_kept_in_linear_time() -> None:
     assert in_blanks("  Hello" + " " * 40_000 + "there.\n", "x") == "  x\n"
     assert in_blanks(" " * 40_000, "") == " " * 40_000
     assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        pytest.param("a.strings", '"a" = "Hello' + " " * 40_000 + 'there";', id="blanks"),
+        pytest.param("a.xml", f"<resources><string>a{' ' * 40_000}b</string></resources>", id="blanks of Android"),
+        pytest.param("a.xml", f"<resources><![CDATA[{'<item>' * 15_000}]]></resources>", id="items"),
+        pytest.param("a.xml", f"<resources><![CDATA[{'<!--' * 20_000}]]></resources>", id="comments"),
+        pytest.param("a.ts", f"<TS><![CDATA[{'<message>' * 15_000}]]></TS>", id="messages"),
+        pytest.param("a.html", f'<p><img {"a" * 40_000} alt="Hello there"/></p>', id="attribute"),
+    ],
+)
+def test_a_file_is_read_in_linear_time(name: str, document: str) -> None:
+    begun = time.process_time()
+    through(name, document.encode())
+    assert time.process_time() - begun < 0.5
