@@ -77,8 +77,8 @@ def _value(raw: str) -> str:
 
 
 def _nodes(nodes: Sequence[Node]) -> Iterator[Node]:
-    waiting = [*nodes]
+    waiting = [*reversed(nodes)]
     while waiting:
-        node = waiting.pop(0)
+        node = waiting.pop()
         yield node
-        waiting = [*node.children, *waiting]
+        waiting += reversed(node.children)
