@@ -191,9 +191,8 @@ def _valued_sentences(
     """Yield the sentences of a range of a text with values; `limits` are as in `service.bundle.wrapping`."""
     text, values = given
     start, end = span
-    inside = (each for each in values if start <= each.start and each.end <= end and each.kind is not Kind.PLACE)
-    sentence = text[start:end]  # perhaps a part of one, whose places are read the same as in the part alone
-    own = _with_places([shifted(value, -start) for value in inside], sentence, 0, segmentation)
+    own = [shifted(value, -start) for value in values if start <= value.start and value.end <= end]
+    sentence = text[start:end]
     if not _has_words(sentence, own):
         return
     here, whole = limits
@@ -209,11 +208,12 @@ def _valued_sentences(
     parts = _wrapped(sentence, own, tokenizers.source, max(here - 1, 1), valued)
     if parts == [(0, len(sentence))]:
         here //= 2
+    others = [value for value in own if value.kind is not Kind.PLACE]
     for begin, finish in parts:
-        if here:
-            yield from _valued_sentences(
-                given, (start + begin, start + finish), tokenizers, (here, whole), segmentation
-            )
+        if here:  # the places of a part are read the same as in the part alone
+            placed = _with_places(others, sentence[begin:finish], begin, segmentation)
+            part = (sentence, placed), (begin, finish), tokenizers, (here, whole), segmentation
+            yield from (each.moved(start) for each in _valued_sentences(*part))
 
 
 def _wrapped(
