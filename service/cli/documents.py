@@ -17,6 +17,7 @@ from tqdm import tqdm
 from service.cli.folders import count_table, counts, documents_in, targets_in
 from service.cli.lines import STANDARD
 from service.cli.open_models import BulkOptions, OpenedModels, open_models
+from service.cli.options import say
 from service.cli.source_language import with_source
 from service.documents.errors import DocumentError
 from service.documents.format import (
@@ -139,7 +140,7 @@ def _count(paths: Sequence[Path], documents: Iterable[tuple[Path, Document | Doc
     rows = []
     for path, document in documents:
         if isinstance(document, DocumentError):
-            _say(document.message)
+            say(document.message)
         else:
             rows.append((str(path), *counts(document)))
     print(count_table(rows))  # noqa: T201 - the result of the command
@@ -151,12 +152,8 @@ def _found_in(folder: Path) -> list[Path]:
     paths, others = documents_in(folder)
     if others:
         kinds = ", ".join(f"{count} {kind}" for kind, count in others.most_common(5))
-        _say(f"{others.total()} files are no documents and are left out ({kinds}).")
+        say(f"{others.total()} files are no documents and are left out ({kinds}).")
     return paths
-
-
-def _say(message: str) -> None:
-    print(f"translucent: {message}", file=sys.stderr)  # noqa: T201
 
 
 def output_of(path: Path, output: Path | None, language: str) -> Path:
@@ -185,7 +182,7 @@ async def _run(files: Sequence[tuple[Path, Path]], opened: OpenedModels, own: Do
                 if len(files) == 1:
                     raise
                 failed += 1
-                _say(error.message)
+                say(error.message)
     finally:
         await opened.stop()
     if failed:
@@ -208,7 +205,7 @@ def _document(path: Path, language: str, own: DocumentOptions) -> Document:
 async def _translated(path: Path, opened: OpenedModels, own: DocumentOptions, label: str) -> bytes:
     document = _document(path, opened.legs[-1].info.target_language, own)
     if format_of(path.name).name == "csv" and not own.header:
-        _say(f"the first row of {path} stays as it is; --header translates it, too.")
+        say(f"the first row of {path} stays as it is; --header translates it, too.")
     with _progress(label, len({*document.segments})) as bar:
 
         async def on_window(new: dict[str, Translated]) -> None:

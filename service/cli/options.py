@@ -26,10 +26,15 @@ IntraThreads = Annotated[
 Threads = Annotated[int | None, typer.Option(hidden=True, help="The old name of --intra-threads.")]
 
 
-def fail(message: str, code: int) -> NoReturn:
-    """Write a message to standard error and exit."""
+def say(message: str) -> None:
+    """Write a message to standard error."""
     for line in message.splitlines():
         typer.echo(f"translucent: {line}", err=True)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Write a message to standard error and exit."""
+    say(message)
     raise typer.Exit(code)
 
 
@@ -44,7 +49,7 @@ def read_settings(**overrides: object) -> Settings:
 def warn_of_old_names() -> None:
     """Write one line to standard error for each variable that is set under an old name."""
     for line in warnings_of_settings():
-        typer.echo(f"translucent: {line}", err=True)
+        say(line)
 
 
 def either_name(intra_threads: int | None, threads: int | None) -> int | None:
@@ -53,7 +58,5 @@ def either_name(intra_threads: int | None, threads: int | None) -> int | None:
         return intra_threads
     if intra_threads not in (None, threads):
         fail("--threads and --intra-threads are one option and differ; --threads is the old name, leave it out.", WRONG)
-    typer.echo(
-        "translucent: --threads is now --intra-threads. The next version will not accept the old name.", err=True
-    )
+    say("--threads is now --intra-threads. The next version will not accept the old name.")
     return threads

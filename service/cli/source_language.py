@@ -11,6 +11,7 @@ from service.bundle.load import read_bundle
 from service.bundle.repository import find_bundles
 from service.cli.find_model import ModelQuery
 from service.cli.lines import STANDARD
+from service.cli.options import say
 from service.detection import Detector, has_evidence
 from service.engine import InvalidInput, Languages, ModelSettings, info_of
 
@@ -60,7 +61,7 @@ def with_source(wanted: ModelQuery, models_dir: Path, sample: Callable[[], str])
             return wanted
         source = known.primary(found)
         if source is None or source == known.match(wanted.target or "") or not known.pair(source, wanted.target or ""):
-            _say(f"the text seems to be in another language ({found}); it is translated as {sources[0]}.")
+            say(f"the text seems to be in another language ({found}); it is translated as {sources[0]}.")
             return wanted
     else:
         guess = detector.detect(text)[0]
@@ -71,9 +72,5 @@ def with_source(wanted: ModelQuery, models_dir: Path, sample: Callable[[], str])
             )
         if source is None:
             return wanted
-    _say(f"detected {source}")
+    say(f"detected {source}")
     return replace(wanted, source=source)
-
-
-def _say(message: str) -> None:
-    print(f"translucent: {message}", file=sys.stderr)  # noqa: T201
