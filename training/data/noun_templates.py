@@ -105,7 +105,7 @@ def _french_plural(noun: str) -> str:
         return noun
     if re.search(r"(?:eau|eu)$", noun):
         return f"{noun}x"
-    return f"{noun[:-2]}aux" if re.search(r"[^n]al$", noun) else f"{noun}s"
+    return f"{noun[:-2]}aux" if noun.endswith("al") else f"{noun}s"
 
 
 def _english(form: str, noun: Noun) -> str:
