@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from service.engine.errors import BundleCorrupt
-from tests.parity.bundles import CONFIGS, WORDS, export, in_groups, jobs_of, load
+from tests.parity.bundles import CONFIGS, PAIRS, WORDS, export, in_groups, jobs_of, load
 from tests.support.decoding import decode
 from training.export.shortlist import Shortlist
 
@@ -48,6 +48,18 @@ def test_a_list_of_everything_changes_nothing(bundles: Path) -> None:
     assert len(same) > 0.9 * len(jobs)  # the last bit of a sum may decide between equals
     for one, other in same:
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-3)
+
+
+def test_a_token_that_a_value_needs_is_scored_once(bundles: Path) -> None:
+    model, source = load(bundles / "listed"), PAIRS[0][0]
+    found = []
+    for needed in ([], LISTED.always.tolist()):
+        state = model.decoder_state(1, len(LISTED.always) + 4)
+        state.join(model.encode([source], [needed]), [0])
+        step = state.step(np.array([[model.bos]]))
+        found.append(dict(zip(step.ids[0, 0].tolist(), step.logprobs[0, 0].tolist(), strict=True)))
+        assert len(found[-1]) == step.ids.shape[2], "a token stands twice among those that may follow"
+    assert found[0] == found[1]
 
 
 def test_a_shortlist_of_another_vocabulary_is_refused(bundles: Path, tmp_path: Path) -> None:

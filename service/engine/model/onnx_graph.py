@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -28,7 +29,8 @@ _NODE, _GRAPH_NAME, _CONSTANT, _INPUT, _OUTPUT = 1, 2, 5, 11, 12  # of a graph
 _NODE_INPUT, _NODE_OUTPUT, _NODE_KIND, _NODE_ATTRIBUTE, _NODE_DOMAIN = 1, 2, 4, 5, 7
 _ATTRIBUTE_NAME, _ATTRIBUTE_FLOAT, _ATTRIBUTE_INTEGER, _ATTRIBUTE_GRAPH, _ATTRIBUTE_INTEGERS = 1, 2, 3, 6, 8
 _ATTRIBUTE_TYPE, _INTEGER_ATTRIBUTE = 20, 2
-_TENSOR_DIMS, _TENSOR_TYPE, _TENSOR_NAME, _TENSOR_BYTES = 1, 2, 8, 9
+_TENSOR_DIMS, _TENSOR_TYPE, _TENSOR_NAME, _TENSOR_BYTES, _TENSOR_PLACE = 1, 2, 8, 9, 13
+_ENTRY_KEY, _ENTRY_VALUE = 1, 2  # of the place of a tensor's bytes
 _VALUE_NAME, _VALUE_TYPE, _TYPE_TENSOR, _TENSOR_ELEMENT = 1, 2, 1, 1
 
 
@@ -80,7 +82,7 @@ class Graph:
         fields = list(read_message(message))
         self.nodes = [_read_node(value) for value in _messages(fields, _NODE)]
         self._others = [each for each in fields if each[0] not in (_NODE, _OUTPUT)]
-        self._sizes = dict(_size(value) for value in _messages(fields, _CONSTANT))
+        self._constants = {_text(value, _TENSOR_NAME): value for value in _messages(fields, _CONSTANT)}
         self.inputs = {_name(value) for value in _messages(fields, _INPUT)}
         self._outputs = {_name(value): value for value in _messages(fields, _OUTPUT)}
 
@@ -99,15 +101,29 @@ class Graph:
 
     def size(self, name: str) -> list[int] | None:
         """Return the shape of a constant; None if there is no such constant."""
-        return self._sizes.get(name)
+        tensor = self._constants.get(name)
+        if tensor is None:
+            return None
+        return [value for number, value in read_message(tensor) if number == _TENSOR_DIMS and isinstance(value, int)]
+
+    def integers(self, name: str, folder: Path) -> IntArray:
+        """Return a constant of int64, whose bytes may stand in another file of the folder."""
+        tensor = list(read_message(self._constants[name]))
+        content = b"".join(_messages(tensor, _TENSOR_BYTES))
+        place = {_text(each, _ENTRY_KEY): _text(each, _ENTRY_VALUE) for each in _messages(tensor, _TENSOR_PLACE)}
+        if place:
+            with (folder / Path(place["location"]).name).open("rb") as file:
+                file.seek(int(place.get("offset", 0)))
+                content = file.read(int(place["length"]))
+        return np.frombuffer(content, "<i8")
 
     def constant(self, name: str, value: float | IntArray) -> str:
         """Add a constant, float32 or int64 if it is an array, and return its name."""
         array = np.float32(value) if isinstance(value, float) else np.asarray(value, np.int64)
         data: list[Field] = [(_TENSOR_DIMS, size) for size in array.shape]
         data += [(_TENSOR_TYPE, ELEMENT_TYPES[array.dtype.name]), (_TENSOR_NAME, name.encode())]
-        self._others.append((_CONSTANT, write_message([*data, (_TENSOR_BYTES, array.tobytes())])))
-        self._sizes[name] = list(array.shape)
+        self._constants[name] = write_message([*data, (_TENSOR_BYTES, array.tobytes())])
+        self._others.append((_CONSTANT, self._constants[name]))
         return name
 
     def insert(self, before: Node, added: Iterable[Node]) -> None:
@@ -202,10 +218,8 @@ def _name(message: bytes) -> str:
     return next((value.decode() for value in _messages(read_message(message), _VALUE_NAME)), "")
 
 
-def _size(tensor: bytes) -> tuple[str, list[int]]:
-    fields = list(read_message(tensor))
-    size = [value for number, value in fields if number == _TENSOR_DIMS and isinstance(value, int)]
-    return "".join(value.decode() for value in _messages(fields, _TENSOR_NAME)), size
+def _text(message: bytes, number: int) -> str:
+    return "".join(value.decode() for value in _messages(read_message(message), number))
 
 
 def _messages(fields: Iterable[Field], number: int) -> list[bytes]:

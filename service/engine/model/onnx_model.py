@@ -23,7 +23,7 @@ from service.engine.model.explainer import Explainer, cut
 from service.engine.model.interface import DecoderState
 from service.engine.model.session import on_cpu_instead, open_session, place
 from service.engine.model.shortlist import Shortlist
-from service.engine.model.step_graph import StepWeights, faster_step, with_step_weights
+from service.engine.model.step_graph import StepWeights, faster_step, scored_always, with_step_weights
 
 ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding
 # Another step costs 0.3 to 0.5 ms on one core. A padded source position of a sentence, with the shortlist's, costs
@@ -162,7 +162,9 @@ class OnnxModel:
             return None
         if self._rows is not None:
             raise BundleIncompatible("graphs with a shortlist run on the CPU only")
-        return Shortlist(read_shortlist(self._bundle.path(name), manifest.vocabulary_size), self._pad)
+        decoder = self._bundle.path(self.placement.graphs.decoder)
+        scored = scored_always(decoder.read_bytes(), decoder.parent)
+        return Shortlist(read_shortlist(self._bundle.path(name), manifest.vocabulary_size), self._pad, scored)
 
     def _open_decoder(self) -> tuple[StepSessions, StepWeights | None]:
         """Return the sessions of the step, and the weights that it returns."""

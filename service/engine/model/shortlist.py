@@ -19,8 +19,9 @@ LIST_STEP = 64  # lists are padded to a multiple of this, so that capacities cha
 class Shortlist:
     """Builds each sentence's list from a bundle's shortlist file."""
 
-    def __init__(self, arrays: ShortlistArrays, pad: int) -> None:
-        self._pad = pad
+    def __init__(self, arrays: ShortlistArrays, pad: int, scored: IntArray) -> None:
+        """`scored`: the tokens that a step scores for every sentence; twice in one step, they share a probability."""
+        self._pad, self._scored = pad, scored
         self._likely = arrays.likely  # [V, E]: the likely target tokens of each source token
         self._always = np.zeros(len(arrays.likely), bool)
         self._always[arrays.always] = True
@@ -31,7 +32,7 @@ class Shortlist:
         allowed[self._likely[np.asarray(source)]] = True
         if needed:
             allowed[np.asarray(needed)] = True
-        allowed[self._pad] = False
+        allowed[self._scored] = allowed[self._pad] = False
         return np.flatnonzero(allowed)
 
     def together(

@@ -8,11 +8,13 @@ measurements).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from service.bundle.manifest import ArraySpec, AttentionSpec
-from service.engine.jobs import FloatArray
+from service.engine.jobs import FloatArray, IntArray
 from service.engine.model.buffers import Array
 from service.engine.model.onnx_graph import Graph, Node, graph_of, integer_attribute, with_graph
 
@@ -40,16 +42,11 @@ def look_up_chosen(graph: Graph) -> bool:
     The exporter joins the tokens that every sentence scores, [A], and each sentence's own, [B, O], to one table
     [B, A + O] of 8 bytes an entry, in every step. 4 to 6 % of a step of 32 rows and more.
     """
-    found = graph.producer("top_ids")
-    found = graph.producer(found.inputs[0]) if found is not None and found.kind == "Reshape" else None
-    table = graph.producer(found.inputs[0]) if found is not None and found.kind == "GatherElements" else None
-    if found is None or table is None or table.kind != "Concat" or len(table.inputs) != 2:
+    lists = _lists(graph)
+    if lists is None:
         return False
-    expanded, own = graph.producer(table.inputs[0]), table.inputs[1]
-    size = graph.size(expanded.inputs[0]) if expanded is not None and expanded.kind == "Expand" else None
-    if expanded is None or size is None or len(size) != 1:
-        return False
-    always, places, count = expanded.inputs[0], found.inputs[1], size[0]
+    found, always, own, count = lists
+    places = found.inputs[1]
     first = graph.constant("step.own", np.array(count))
     last = graph.constant("step.last", np.array(count - 1))
     zero = graph.constant("step.zero", np.array(0))
@@ -67,6 +64,39 @@ def look_up_chosen(graph: Graph) -> bool:
     )
     graph.nodes.remove(found)
     return True
+
+
+class _Lists(NamedTuple):
+    """Where a step looks up the tokens that it chose: those that every sentence scores, then each sentence's own."""
+
+    found: Node
+    always: str  # a constant, int64 [A]
+    own: str  # [B, O]
+    count: int  # A
+
+
+def _lists(graph: Graph) -> _Lists | None:
+    """Return the lists that a step chooses from; None for a graph that the exporter did not write so."""
+    found = graph.producer("top_ids")
+    found = graph.producer(found.inputs[0]) if found is not None and found.kind == "Reshape" else None
+    table = graph.producer(found.inputs[0]) if found is not None and found.kind == "GatherElements" else None
+    if found is None or table is None or table.kind != "Concat" or len(table.inputs) != 2:
+        return None
+    expanded, own = graph.producer(table.inputs[0]), table.inputs[1]
+    size = graph.size(expanded.inputs[0]) if expanded is not None and expanded.kind == "Expand" else None
+    if expanded is None or size is None or len(size) != 1:
+        return None
+    return _Lists(found, expanded.inputs[0], own, size[0])
+
+
+def scored_always(model: bytes, folder: Path) -> IntArray:
+    """Return the tokens that a step scores for every sentence, beside its own list, [A]; none if they are unknown."""
+    try:
+        graph = graph_of(model)
+    except ValueError:
+        return np.zeros(0, np.int64)
+    lists = _lists(graph)
+    return np.zeros(0, np.int64) if lists is None else graph.integers(lists.always, folder)
 
 
 def scale_queries(graph: Graph) -> int:
