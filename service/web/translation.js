@@ -164,16 +164,24 @@ export function choose(word) {
 // Find the language of the text; if it cannot be translated into the chosen one, choose another.
 async function detect(signal) {
   const [best] = await post("detect", { q: state.text }, signal);
-  if (!best || best.confidence === 0 || !targets(best.language).length) {
+  if (!best?.confidence || !targets(best.language).length) {
     session.detected = "";
     showChoices();
-    throw new Error(best?.confidence
-      ? t("This looks like {language}. This server translates from {languages}.", { language: languageName(best.language), languages: sources().map(languageName).join(", ") })
-      : t("The language of this text was not recognised. Choose it above the text."));
+    const languages = sources().map(languageName).join(", ");
+    const language = languageName(best?.confidence ? best.language : await unserved(signal));
+    throw new Error(language
+      ? t("This looks like {language}. This server translates from {languages}.", { language, languages })
+      : t("The language of this text was not recognised. Choose it above the text: {languages}.", { languages }));
   }
   if (session.detected !== best.language) Object.assign(state, { model: "", leg: "1", layer: "", head: "" });
   session.detected = best.language;
   showChoices();
+}
+
+// The language of a text in none of those that can be chosen, if it is known: the server does not translate it, and warns.
+async function unserved(signal) {
+  const { warnings = [] } = await post("translate", { q: state.text, source: AUTO, target: state.target }, signal);
+  return warnings.find(({ code }) => code === "unknown_language")?.language;
 }
 
 // What a warning of the server says: the text seems to be in another language, or another model has translated.

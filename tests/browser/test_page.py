@@ -1,7 +1,7 @@
 """Translating on the page, in real Chromium."""
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.support.page_requests import posted
 from tests.support.page_views import figure_texts, translate, unfold, view
@@ -81,14 +81,38 @@ def test_another_translation_is_chosen_at_its_word(page: Page, url: str) -> None
     expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE?")
     expect(page.locator("#translation .word").first).to_be_focused()
     expect(page.locator("#figure svg")).to_contain_text("HERE?")  # its alignment, by forced decoding
-    forced = [body["target_text"] for name, body in bodies if name == "attention"]
-    assert set(forced) == {"THE DOG SLEEPS HERE?"}
+    assert [body["target_text"] for name, body in bodies if name == "attention"][-1] == "THE DOG SLEEPS HERE?"
     assert {body["target_prefix"] for _, body in bodies if "alternatives" in body} == {"THE "}
     page.locator("#translation .word").nth(3).hover()
     expect(page.locator("#partners")).to_contain_text("“HERE?” is aligned with “here”")
     page.get_by_role("button", name="Copy translation").click()
     expect(page.locator("#status")).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == "THE DOG SLEEPS HERE?"
+
+
+def test_an_unlikely_translation_is_not_offered_and_an_empty_list_says_why(page: Page, url: str) -> None:
+    translate(page, url)
+    unlikely = "?"
+
+    def scored(route: Route) -> None:
+        answer = route.fetch()
+        found = answer.json()
+        if found["target"]["text"].endswith(tuple(unlikely)):
+            found["token_logprobs"][-1] = -9
+        route.fulfill(response=answer, json=found)
+
+    page.route("**/attention", scored)
+    word = page.locator("#translation .word").nth(1)
+    word.click()
+    offered = page.get_by_role("list", name="Other translations").get_by_role("listitem")
+    expect(offered).to_have_text(["THE DOG SLEEPS HERE!"])
+    page.keyboard.press("Escape")
+    unlikely = "!?"
+    word.click()
+    expect(offered).to_have_text(["The model finds no other translation that is nearly as likely."])
+    expect(offered).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(word).to_be_focused()
 
 
 def test_a_translation_is_copied_by_few_keys(page: Page, url: str) -> None:
@@ -146,7 +170,7 @@ def test_no_translation_of_another_text_stays(browser: Browser, url: str) -> Non
     again()
     page.get_by_role("combobox", name="From").select_option("auto")
     box.fill("Mañana por la tarde me gustaría ir al cine con mi hermana pequeña.")
-    expect(page.get_by_role("alert")).to_contain_text("was not recognised")
+    expect(page.get_by_role("alert")).to_contain_text("This looks like Spanish.")
     expect(output).to_be_empty()
     expect(page.get_by_role("button", name="Copy translation")).to_be_hidden()
     again()

@@ -1,5 +1,7 @@
 """Text, languages and models on the page, in real Chromium."""
 
+from urllib.parse import urlencode
+
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
@@ -74,13 +76,25 @@ def test_the_language_is_detected_and_named(page: Page, bodies: list[tuple[str, 
     expect(page.get_by_role("combobox", name="From").locator("option:checked")).to_have_text("French (detected)")
 
 
-def test_a_language_that_is_not_recognised_is_asked_for(
-    page: Page, bodies: list[tuple[str, dict[str, object]]]
+@pytest.mark.parametrize(
+    ("locale", "text", "said"),
+    [
+        ("en", "Mañana me gustaría ir al cine.", "This looks like Spanish. This server translates from English"),
+        ("de", "Vorrei un caffè e un cornetto, per favore.", "Erkannte Sprache: Italienisch. "),
+        ("fr", "Jutro pójdę do kina z moją siostrą.", "Langue reconnue : Polonais. "),
+        ("en", "2 + 2", "was not recognised. Choose it above the text: English, French."),
+        ("de", "2 + 2", "nicht erkannt. Wählen Sie sie über dem Text: Englisch, Französisch."),
+    ],
+)
+def test_a_language_that_cannot_be_translated_is_named_or_asked_for(
+    browser: Browser, url: str, locale: str, text: str, said: str
 ) -> None:
-    page.get_by_role("combobox", name="From").select_option("auto")
-    page.get_by_label("Text", exact=True).fill("Mañana por la tarde me gustaría ir al cine con mi hermana pequeña.")
-    expect(page.get_by_role("alert")).to_contain_text("was not recognised. Choose it above the text.")
-    assert translated(bodies) == []
+    page = browser.new_context(locale=locale).new_page()
+    bodies = posted(page)
+    page.goto(f"{url}/#{urlencode({'source': 'auto', 'target': 'fr', 'text': text})}")
+    expect(page.get_by_role("alert")).to_contain_text(said)
+    assert {body["source"] for body in translated(bodies)} == {"auto"}  # no model has translated it
+    page.context.close()
 
 
 def test_a_language_that_the_server_does_not_translate_is_named(page: Page, url: str) -> None:
