@@ -43,7 +43,7 @@ BUILT = ROOT / "service" / "web" / "learn"
 MODELS = ROOT / "models"
 MANIFESTS = ("manifest.json", "embedding.json")
 MARK = "source-sha256"
-FORM = "3"  # raised when this program makes other pages of the same text
+FORM = "4"  # raised when this program makes other pages of the same text
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n", re.M | re.S)
 _OUTPUTS = re.compile(

@@ -89,21 +89,17 @@ def tidy(body: str) -> str:
 
 
 def document(title: str, body: str, mark: str, sidebar: str) -> str:
-    """Return a whole page; `mark` is a digest of its sources."""
-    from service.api.header import header
-
+    """Return a whole page, to which the service adds head and header; `mark` is a digest of its sources."""
     return f"""<!doctype html>
 <html lang="en">
 <head>
-<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+<!-- head -->
 {mark}
 <title>{html.escape(title)}</title>
-<link rel="icon" href="../web/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="../web/style.css">
 <link rel="stylesheet" href="../web/pages.css"><script type="module" src="../web/header.js"></script>
 </head>
 <body class="book">
-{header("learn/", "../")}
+<!-- header -->
 <div class="columns">
 {sidebar}
 <main lang="en" translate="no">

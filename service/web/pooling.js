@@ -1,5 +1,6 @@
 // Kernel regression with a slider: the server draws both pictures for a kernel and a width.
 
+import "./header.js";
 import { dark } from "./theme.js";
 
 const $ = (id) => document.getElementById(id);
@@ -16,4 +17,5 @@ function draw() {
 }
 
 $("pooling").addEventListener("input", draw);
+$("theme").addEventListener("click", draw);
 draw();

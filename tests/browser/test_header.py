@@ -4,7 +4,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-PAGES = {"docs": "API", "web/models.html": "Models", "learn/": "Learn", "learn/04-bahdanau.html": "Learn"}
+PAGES = {
+    "docs": "API",
+    "web/models.html": "Models",
+    "web/pooling.html": "Learn",
+    "learn/": "Learn",
+    "learn/04-bahdanau.html": "Learn",
+}
 
 
 @pytest.mark.parametrize("path", PAGES)

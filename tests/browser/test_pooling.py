@@ -22,3 +22,5 @@ def test_a_kernel_and_a_width_are_drawn(page: Page, url: str) -> None:
     wait_until(lambda: page.evaluate(DRAWN) == 2)
     page.get_by_label("Kernel").select_option("average")
     expect(page.get_by_label("Width")).to_be_disabled()
+    with page.expect_response("**/pooling?kernel=average**theme=dark"):
+        page.get_by_role("button", name="Dark colours").click()

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from service.api.dependencies import RendererDep
 from service.api.etag import entity_tag, matches
-from service.api.header import head, header
+from service.api.header import PLACES, head, header
 
 router = APIRouter(include_in_schema=False)
 
@@ -62,9 +62,10 @@ def assets(folder: Path) -> dict[str, Asset]:
 
 
 def _completed(path: Path) -> bytes:
-    place, root = ("", "./") if path.name == INDEX else (f"web/{path.name}", "../")
+    place, root = ("", "./") if path == FOLDER / INDEX else (f"web/{path.name}", "../")
     content = path.read_bytes().replace(b"<!-- head -->", head(root).encode())
-    return content.replace(b"<!-- header -->", header(place, root).encode())
+    current = place if place in PLACES else "learn/"  # what has no place of its own belongs to the book
+    return content.replace(b"<!-- header -->", header(current, root).encode())
 
 
 @router.get("/")
