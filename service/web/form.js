@@ -3,6 +3,7 @@
 import { closeAlternatives, listenToAlternatives } from "./alternatives.js";
 import { fit, showChoices } from "./choices.js";
 import { listenToExamples } from "./examples.js";
+import { load } from "./figure.js";
 import { listenToFiles } from "./files.js";
 import { listenToGlossary } from "./glossary.js";
 import { t } from "./i18n.js";
@@ -75,6 +76,7 @@ export function listen({ open, begin }) {
   const fold = (event) => document.querySelectorAll(".menu[open]").forEach((menu) => { menu.open = event.type === "pointerdown" && menu.contains(event.target); });
   document.addEventListener("pointerdown", fold);
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") fold(event); });
+  $("look").addEventListener("pointerenter", () => { load().catch(() => {}); }); // ahead of the click; a view says why it failed
   $("look").addEventListener("click", () => {
     state.view = state.view ? "" : "heatmap";
     remember();

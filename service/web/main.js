@@ -3,7 +3,6 @@
 import { get } from "./api.js";
 import { fit, showChoices } from "./choices.js";
 import { labelExplanation, listenToExplanation } from "./explain.js";
-import { load } from "./figure.js";
 import { offerFiles } from "./files.js";
 import { listen } from "./form.js";
 import { loadGlossaries } from "./glossary.js";
@@ -67,7 +66,6 @@ async function open() {
     if (!location.hash && language !== "en") state.target = language; // a German browser: to German
     if (session.models.length) begin();
     loadGlossaries();
-    load().catch(() => {}); // in the background; a view that needs it then says why it failed
   } catch (error) {
     complain(error);
   }

@@ -26,6 +26,12 @@ def alternatives(page: Page) -> None:
     expect(page.locator("#alternatives-list button").first).to_be_focused()
 
 
+def file(page: Page) -> None:
+    """Translate a file."""
+    page.locator("#file").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"A dog."})
+    expect(page.locator("#job-download")).to_be_visible()
+
+
 def options(page: Page) -> None:
     """Unfold all options."""
     unfold(page, "Options")
@@ -43,6 +49,7 @@ VIEWS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "translation": (f"#{TEXT}", shown("#translation .word")),
     "alternatives": (f"#{TEXT}", alternatives),
     "options": (f"#{TEXT}", options),
+    "file": ("", file),
     "error": ("#source=auto&text=Ma%C3%B1ana+por+la+tarde+me+gustar%C3%ADa+ir+al+cine.", shown("#error")),
     **{view: (f"#{TEXT}&view={view}", drawn) for view in ("heatmap", "lines", "grid", "compare")},
     "table": (f"#{TEXT}&view=table", shown("#table table")),

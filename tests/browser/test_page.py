@@ -156,6 +156,22 @@ def test_the_page_is_one_screen_and_looks_inside_when_asked(page: Page, url: str
         expect(page.locator("#inside")).to_be_hidden()
 
 
+def test_the_page_is_light_and_loads_the_drawing_library_for_those_who_look_inside(browser: Browser, url: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{url}/#text=the+dog+sleeps+here")
+    expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE")
+    page.wait_for_load_state("networkidle")
+    sent = page.evaluate(
+        """() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+        .map(({ name, transferSize }) => [name.split("/").at(-1), transferSize])"""
+    )
+    assert "vega.js" not in dict(sent)
+    assert 40_000 < sum(size for _, size in sent) <= 90_000, sent
+    page.get_by_role("button", name="Look inside").click()
+    expect(page.locator("#figure svg")).to_be_visible()
+    page.close()
+
+
 def test_no_translation_of_another_text_stays(browser: Browser, url: str) -> None:
     page = browser.new_page()
     page.goto(url)
