@@ -5,12 +5,13 @@ A format extracts segments, which are translated elsewhere, and writes them back
 
 import importlib.util
 import pkgutil
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Protocol
+from typing import AnyStr, Protocol
 
-from service.documents.errors import DocumentTooLarge, FormatNotInstalled, UnsupportedDocument
+from service.documents.errors import DocumentError, DocumentTooLarge, FormatNotInstalled, UnsupportedDocument
 from service.settings import Settings
 
 MIB = 1_048_576
@@ -85,6 +86,27 @@ class Document(Protocol):
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the document with a fragment for each segment; everything else stays as it was."""
+
+
+def edited(content: AnyStr, edits: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
+    """Return a file with other content in some ranges, which do not overlap; an empty range is a place."""
+    pieces: list[AnyStr] = []
+    at = 0
+    for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
+        pieces += [content[at:start], new]
+        at = end
+    return content[:0].join([*pieces, content[at:]])
+
+
+def base(language: str) -> str:
+    """Return the language of a tag or a locale, without its region."""
+    return re.split(r"[-_.@]", language)[0].lower()
+
+
+def check_target(named: str | None, target: str) -> None:
+    """Raise DocumentError if a document names another target language than the one that is asked for."""
+    if named and target and base(named) != base(target):
+        raise DocumentError(f"The document says that its target language is {named[:20]}, and not {target}.")
 
 
 @dataclass(frozen=True, slots=True)

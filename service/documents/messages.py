@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from service.documents.encodings import Encoding
+from service.documents.format import edited
 from service.documents.fragments import MARKUP, PLACEHOLDER, Tags, as_it_is, from_markup, has_words, render
 
 ESCAPE = re.compile(r"\\(?:[uU]([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -100,16 +101,12 @@ class MessagesDocument:
         for place in self._places:
             news = [next(waiting) for _ in place.lines]
             if place.is_open or news != [line.fragment for line in place.lines]:
-                edits.append((place.start, place.end, place.write(_joined(place.parts, iter(news)))))
-        written = []
-        at = 0
-        for start, end, new in sorted(edits):
-            written += [self._text[at:start], new]
-            at = end
-        return self._encoding.encode("".join([*written, self._text[at:]]))
+                edits.append((place.start, place.end, place.write(joined(place.parts, iter(news)))))
+        return self._encoding.encode(edited(self._text, edits))
 
 
-def _joined(parts: Sequence[Part], news: Iterator[str]) -> str:
+def joined(parts: Sequence[Part], news: Iterator[str]) -> str:
+    """Return a message with new fragments for its lines."""
     return "".join(part if isinstance(part, str) else render(next(news), part.tags, part.encode) for part in parts)
 
 

@@ -2,7 +2,7 @@
 
 import re
 import xml.parsers.expat
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lxml import etree
@@ -47,16 +47,6 @@ def places_of(data: bytes, root: Element) -> dict[Element, Place]:
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.Parse(data, True)
     return dict(zip(root.iter("*"), found, strict=True))
-
-
-def replaced(data: bytes, edits: Sequence[tuple[int, int, bytes]]) -> bytes:
-    """Return bytes with others in some ranges, which do not overlap; one that is empty is a place."""
-    pieces: list[bytes] = []
-    at = 0
-    for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
-        pieces += [data[at:start], new]
-        at = end
-    return b"".join([*pieces, data[at:]])
 
 
 def start_tag(data: bytes, place: Place, name: str, value: str) -> bytes:

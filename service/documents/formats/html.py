@@ -28,6 +28,8 @@ def read(data: bytes, options: ReadOptions) -> HtmlDocument:
     text, encoding = decode(data, named)
     if text.strip() and not TAG.search(text):
         raise BrokenDocument("The document is not HTML: it has no tag.")
+    if "<!ENTITY" in text[:100_000].upper():
+        raise UnsafeDocument("The document declares entities; replace them by their text.")
     return HtmlDocument(text, encoding, options)
 
 
@@ -35,8 +37,6 @@ class HtmlDocument:
     """A page in parts that are kept and parts that are translated."""
 
     def __init__(self, text: str, encoding: Encoding, options: ReadOptions) -> None:
-        if "<!ENTITY" in text[:100_000].upper():
-            raise UnsafeDocument("The document declares entities; replace them by their text.")
         self._encoding = encoding
         self._target = options.target
         read = markup.read(text)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from service import markup
 from service.documents.encodings import Encoding, decode
-from service.documents.format import ReadOptions, check_characters
+from service.documents.format import ReadOptions, check_characters, edited
+from service.documents.formats.html import HtmlDocument
 from service.documents.formats.markdown_inline import BEFORE, fragment_of, split_at_breaks, written
 from service.documents.fragments import has_words, plain
 from service.markup.document import escape
@@ -67,15 +68,14 @@ class MarkdownDocument:
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the text with the blocks that have changed."""
-        pieces = []
-        at = first = 0
-        for block in self._blocks:
-            new = translations[first : first + len(block.segments)]
-            first += len(block.segments)
-            if [*new] != block.segments:
-                pieces += [self._text[at : block.start], block.compose(new)]
-                at = block.end
-        return self._encoding.encode("".join([*pieces, self._text[at:]]))
+        waiting = iter(translations)
+        news = [[*islice(waiting, len(block.segments))] for block in self._blocks]
+        edits = [
+            (block.start, block.end, block.compose(new))
+            for block, new in zip(self._blocks, news, strict=True)
+            if new != block.segments
+        ]
+        return self._encoding.encode(edited(self._text, edits))
 
 
 def described(front_matter: str) -> Iterator[Block]:
@@ -169,19 +169,8 @@ class Finder:
         end = self._lines[last - 1][0] + len(self._lines[last - 1][1])
         if TEMPLATE.search(self._text, start, end):
             return None
-        parts = [
-            part if isinstance(part, str) else (markup.write(part, part.text, ()),)
-            for part in markup.read(self._text[start:end])
-        ]
-        found = [part[0] for part in parts if isinstance(part, tuple) and has_words(part[0])]
-
-        def compose(translations: Sequence[str]) -> str:
-            waiting = iter(translations)
-            return "".join(
-                part if isinstance(part, str) else next(waiting) if has_words(part[0]) else part[0] for part in parts
-            )
-
-        return Block(start, end, found, compose)
+        page = HtmlDocument(self._text[start:end], Encoding(), ReadOptions("", metadata=False))
+        return Block(start, end, [*page.segments], page.text)
 
     def _heading(self, token: Token) -> tuple[int, int] | None:
         assert token.map is not None

@@ -26,11 +26,13 @@ def text_of(data: bytes) -> dict[str, Any]:
     if len(reader.pages) > MOST_PAGES:
         return {"error": "pages", "page": len(reader.pages)}
     pages: list[str] = []
+    characters = 0
     for number, page in enumerate(reader.pages, 1):
         pages.append(page.extract_text())
         if not pages[-1].strip() and _has_picture(page):
             return {"error": "scanned", "page": number}
-        if sum(map(len, pages)) > MOST_CHARACTERS:
+        characters += len(pages[-1])
+        if characters > MOST_CHARACTERS:
             return {"error": "characters"}
     return {"pages": pages}
 

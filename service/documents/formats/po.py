@@ -6,15 +6,14 @@ Placeholders stay, and markup inside a text follows its words. Each line of a te
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import polib
 
 from service.documents.encodings import Encoding, decode
-from service.documents.errors import BrokenDocument, DocumentError
-from service.documents.format import ReadOptions
-from service.documents.fragments import MARKUP, PLACEHOLDER, Tags, from_markup, has_words, render
+from service.documents.errors import BrokenDocument
+from service.documents.format import ReadOptions, base, check_target
+from service.documents.messages import Line, Notation, joined, parts_of
 
 CHARSET = re.compile(rb'"Content-Type:[^"]*charset=([\w.:-]{1,40})', re.IGNORECASE)
 PLURALS = re.compile(r"nplurals\s*=\s*(\d)")
@@ -48,16 +47,6 @@ def read(data: bytes, options: ReadOptions) -> PoDocument:
     return PoDocument(catalogue, text, encoding, options.target)
 
 
-@dataclass(slots=True)
-class Line:
-    """One line of a text: a fragment and what its tags stand for, or a line without words."""
-
-    text: str
-    fragment: str = ""
-    tags: Sequence[Tags] = ()
-    translated: bool = False
-
-
 class PoDocument:
     """The entries of a catalogue that have no translation."""
 
@@ -66,29 +55,20 @@ class PoDocument:
         self._text = text
         self._encoding = encoding
         self._target = target
-        own = catalogue.metadata.get("Language", "")
-        if own and target and base(own) != base(target):
-            raise DocumentError(f"The catalogue says that its language is {own[:20]}, and not {target}.")
+        check_target(catalogue.metadata.get("Language"), target)
         self._open = [entry for entry in catalogue if not entry.obsolete and _is_empty(entry)]
-        self._forms = {id(entry): [_lines(text) for text in _sources(entry)] for entry in self._open}
-        self.segments: Sequence[str] = [line.fragment for line in self._lines()]
-
-    def _lines(self) -> Iterator[Line]:
-        for entry in self._open:
-            for lines in self._forms[id(entry)]:
-                yield from (line for line in lines if line.translated)
+        self._forms = [[parts_of(text, Notation()) for text in _sources(entry)] for entry in self._open]
+        parts = (part for forms in self._forms for form in forms for part in form)
+        self.segments: Sequence[str] = [part.fragment for part in parts if isinstance(part, Line)]
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the catalogue; if nothing was open, with the same bytes."""
         if not self._open:
             return self._encoding.encode(self._text)
-        done = {id(line): new for line, new in zip(self._lines(), translations, strict=True)}
+        waiting = iter(translations)
         plurals = self._plurals()
-        for entry in self._open:
-            forms = [
-                "\n".join(render(done[id(line)], line.tags) if line.translated else line.text for line in lines)
-                for lines in self._forms[id(entry)]
-            ]
+        for entry, given in zip(self._open, self._forms, strict=True):
+            forms = [joined(parts, waiting) for parts in given]
             if entry.msgid_plural:
                 entry.msgstr_plural = {number: forms[min(number, len(forms) - 1)] for number in range(plurals)}
             else:
@@ -110,11 +90,6 @@ class PoDocument:
         return max(1, min(int(found[1]), MOST_PLURALS)) if found else 2
 
 
-def base(language: str) -> str:
-    """Return the language of a tag or a locale, without its region."""
-    return re.split(r"[-_.@]", language)[0].lower()
-
-
 def _is_empty(entry: polib.POEntry) -> bool:
     if entry.msgid_plural:
         return not any(entry.msgstr_plural.values())
@@ -123,13 +98,3 @@ def _is_empty(entry: polib.POEntry) -> bool:
 
 def _sources(entry: polib.POEntry) -> list[str]:
     return [entry.msgid, entry.msgid_plural] if entry.msgid_plural else [entry.msgid]
-
-
-def _lines(text: str) -> list[Line]:
-    return [_line(line) for line in text.split("\n")]
-
-
-def _line(text: str) -> Line:
-    """Return a line with its markup as spans and its placeholders as kept text."""
-    fragment, tags = from_markup(text, MARKUP, kept=PLACEHOLDER)
-    return Line(text, fragment, tags, has_words(fragment))

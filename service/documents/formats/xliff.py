@@ -12,19 +12,18 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from service.documents.errors import BrokenDocument, DocumentError
-from service.documents.format import ReadOptions
+from service.documents.errors import BrokenDocument
+from service.documents.format import ReadOptions, check_target, edited
 from service.documents.fragments import PLACEHOLDER
 from service.documents.mixed import Dialect, Paragraph, Role, Segment, clear
 from service.documents.untrusted import parse_xml, xml_bytes
-from service.documents.xml_source import Place, places_of, replaced, start_tag, written
+from service.documents.xml_source import Place, places_of, start_tag, written
 
 Element = etree._Element
 FIRST = "urn:oasis:names:tc:xliff:document:1.2"
 SECOND = re.compile(r"urn:oasis:names:tc:xliff:document:2\.\d")
 SPANS = frozenset({"g", "pc", "mrk"})
 DONE = frozenset({"reviewed", "final"})  # states of a segment in XLIFF 2
-BASE = re.compile(r"[-_]")
 
 
 def read(data: bytes, options: ReadOptions) -> XliffDocument:
@@ -55,7 +54,8 @@ class XliffDocument:
         self._name = f"{{{namespace}}}"
         self._is_first = namespace == FIRST
         self._target = target
-        self._check_language()
+        for element, attribute in self._languages():
+            check_target(element.get(attribute), target)
         dialect = Dialect(self._role, protected=PLACEHOLDER)
         units = root.iter(f"{self._name}trans-unit") if self._is_first else root.iter(f"{self._name}segment")
         self._units = [unit for element in units if (unit := self._unit(element, dialect))]
@@ -95,14 +95,6 @@ class XliffDocument:
             return [(file, "target-language") for file in self._root.iter(f"{self._name}file")]
         return [(self._root, "trgLang")]
 
-    def _check_language(self) -> None:
-        for element, attribute in self._languages():
-            own = str(element.get(attribute, ""))
-            if own and self._target and BASE.split(own)[0].lower() != BASE.split(self._target)[0].lower():
-                raise DocumentError(
-                    f"The document says that its target language is {own[:20]}, and not {self._target}."
-                )
-
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the file; new targets are marked as translated and not reviewed."""
         for segment, translation in zip(self._found, translations, strict=True):
@@ -122,7 +114,7 @@ class XliffDocument:
                 element.set(attribute, self._target)
                 if places:
                     edits.append(self._tag(places[element], attribute, self._target))
-        return replaced(self._data, edits) if places else xml_bytes(self._root)
+        return edited(self._data, edits) if places else xml_bytes(self._root)
 
     def _edits(
         self, unit: Unit, given: Element | None, target: Element, places: Mapping[Element, Place]

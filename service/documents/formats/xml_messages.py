@@ -11,8 +11,8 @@ from dataclasses import replace
 from xml.sax.saxutils import escape, unescape
 
 from service.documents.encodings import Encoding, decode
-from service.documents.errors import BrokenDocument, DocumentError
-from service.documents.format import ReadOptions
+from service.documents.errors import BrokenDocument
+from service.documents.format import ReadOptions, check_target
 from service.documents.fragments import PLACEHOLDER
 from service.documents.messages import MessagesDocument, Notation, Place, parts_of, unescaped
 from service.documents.untrusted import parse_xml
@@ -132,8 +132,7 @@ def read_qt(data: bytes, options: ReadOptions) -> MessagesDocument:
     root = QT_ROOT.search(text)
     language = QT_LANGUAGE.search(root[0]) if root else None
     edits = []
-    if language and language[1] and options.target and _base(language[1]) != _base(options.target):
-        raise DocumentError(f"The catalogue says that its language is {language[1][:20]}, and not {options.target}.")
+    check_target(language and language[1], options.target)
     if root and options.target and not (language and language[1]):
         own = f' language="{options.target.replace("-", "_")}"'
         start, end = (root.start() + language.start(), root.start() + language.end() + 1) if language else (0, 0)
@@ -160,7 +159,3 @@ def _qt_places(text: str, start: int, end: int) -> Iterator[Place]:
 def _filled(element: str, name: str) -> Callable[[str], str]:
     head = element.partition(">")[0].removesuffix("/")
     return lambda new: f"{head}>{new}</{name}>"
-
-
-def _base(language: str) -> str:
-    return re.split(r"[-_]", language)[0].lower()
