@@ -109,10 +109,14 @@ def run(options: BulkOptions, own: DocumentOptions) -> None:
     if several and options.output is not None and not options.output.is_dir():
         raise InvalidOption("--output must be a folder for several documents.")
 
+    read: dict[Path, Document] = {}  # for its language, so that it is not read twice
+
     def text() -> str:
-        return next(
-            (sample(document.segments) for _, document in readable if not isinstance(document, DocumentError)), ""
-        )
+        for path, document in readable:
+            if not isinstance(document, DocumentError):
+                read[path] = document
+                return sample(document.segments)
+        return ""
 
     options = replace(options, wanted=with_source(options.wanted, options.models_dir, text))
     opened = open_models(options)
@@ -121,7 +125,7 @@ def run(options: BulkOptions, own: DocumentOptions) -> None:
         outputs = [*targets_in(folder, paths, options.output, language)]
     else:
         outputs = [(path, output_of(path, options.output, language)) for path in paths]
-    asyncio.run(_run(outputs, opened, own))
+    asyncio.run(_run(outputs, opened, own, read if language == options.wanted.target else {}))
 
 
 def _readable(
@@ -170,14 +174,19 @@ def output_of(path: Path, output: Path | None, language: str) -> Path:
     return beside
 
 
-async def _run(files: Sequence[tuple[Path, Path]], opened: OpenedModels, own: DocumentOptions) -> None:
+async def _run(
+    files: Sequence[tuple[Path, Path]], opened: OpenedModels, own: DocumentOptions, read: dict[Path, Document]
+) -> None:
     failed = 0
     try:
         await opened.start()
         for number, (source, target) in enumerate(files, start=1):
             label = f"{number}/{len(files)} {source.name}" if len(files) > 1 else source.name
             try:
-                _write(target, await _translated(source, opened, own, label))
+                document = read.pop(source, None) or _document(source, opened.legs[-1].info.target_language, own)
+                if format_of(source.name).name == "csv" and not own.header:
+                    say(f"the first row of {source} stays as it is; --header translates it, too.")
+                _write(target, await _translated(document, opened, label))
             except DocumentError as error:
                 if len(files) == 1:
                     raise
@@ -202,10 +211,7 @@ def _document(path: Path, language: str, own: DocumentOptions) -> Document:
     return document
 
 
-async def _translated(path: Path, opened: OpenedModels, own: DocumentOptions, label: str) -> bytes:
-    document = _document(path, opened.legs[-1].info.target_language, own)
-    if format_of(path.name).name == "csv" and not own.header:
-        say(f"the first row of {path} stays as it is; --header translates it, too.")
+async def _translated(document: Document, opened: OpenedModels, label: str) -> bytes:
     with _progress(label, len({*document.segments})) as bar:
 
         async def on_window(new: dict[str, Translated]) -> None:

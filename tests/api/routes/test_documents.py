@@ -223,3 +223,34 @@ async def test_a_glossary_is_checked_again_once_the_language_is_known(client: Cl
     job = (await client.post("/jobs", data=fields, files=file_of(content=text))).json()
     found = await finished(client, f"/jobs/{job['id']}")
     assert (found["state"], found["error"]["code"]) == ("failed", "invalid_glossary")
+
+
+PAGE = b'<html lang="en"><p>Words <img alt="a cat" src="x"></p></html>'
+
+
+@pytest.mark.parametrize("path", ["/translate_file", "/jobs"])
+@pytest.mark.parametrize(
+    ("name", "content", "fields", "expected"),
+    [
+        ("a.csv", b"name,text\nx,I lost.\n", {}, b"name,text\nX,I LOST.\n"),
+        ("a.csv", b"name,text\nx,I lost.\n", {"header": "true"}, b"NAME,TEXT\nX,I LOST.\n"),
+        ("a.csv", b"name,text\nx,I lost.\n", {"header": "1", "columns": "text"}, b"name,TEXT\nx,I LOST.\n"),
+        ("a.html", PAGE, {}, b'<html lang="fr"><p>WORDS <img alt="A CAT" src="x"></p></html>'),
+        ("a.html", PAGE, {"metadata": "false"}, b'<html lang="fr"><p>WORDS <img alt="a cat" src="x"></p></html>'),
+    ],
+)
+async def test_the_first_row_and_descriptions_are_translated_if_that_is_wanted(
+    client: Client, path: str, name: str, content: bytes, fields: dict[str, str], expected: bytes
+) -> None:
+    answer = await client.post(path, data={**PAIR, **fields}, files=file_of(name, content))
+    if path == "/jobs":
+        address = (await finished(client, answer.headers["location"]))["file"]
+    else:
+        address = answer.json()["translatedFileUrl"]
+    assert (await client.get(address)).content == expected
+
+
+@pytest.mark.parametrize("field", ["header", "metadata"])
+async def test_a_switch_is_on_or_off(client: Client, field: str) -> None:
+    answer = await client.post("/jobs", data={**PAIR, field: "perhaps"}, files=file_of())
+    assert (answer.status_code, field in answer.json()["error"]) == (400, True)
