@@ -34,6 +34,7 @@ from service.documents.format import (
 from service.documents.translating import Translated, sample, translate_segments
 from service.engine import InvalidInput, InvalidOption
 
+Read = dict[tuple[Path, str], Document]  # documents that have been read for a target language
 LONGEST_NAME = 255  # of a file
 _PATH = re.compile(r"\.{0,2}[/\\]|~[/\\]|[A-Za-z]:[/\\]")
 _FILE_NAME = re.compile(r"[^\s@:]{0,250}\w\.(?:[A-Za-z][A-Za-z0-9]{1,4}|markdown)", re.IGNORECASE)
@@ -108,24 +109,27 @@ def run(options: BulkOptions, own: DocumentOptions) -> None:
         return
     if several and options.output is not None and not options.output.is_dir():
         raise InvalidOption("--output must be a folder for several documents.")
-
-    read: dict[Path, Document] = {}  # for its language, so that it is not read twice
-
-    def text() -> str:
-        for path, document in readable:
-            if not isinstance(document, DocumentError):
-                read[path] = document
-                return sample(document.segments)
-        return ""
-
-    options = replace(options, wanted=with_source(options.wanted, options.models_dir, text))
+    read: Read = {}
+    wanted = with_source(
+        options.wanted, options.models_dir, lambda: _looked_into(readable, read, options.wanted.target)
+    )
+    options = replace(options, wanted=wanted)
     opened = open_models(options)
     language = opened.legs[-1].info.target_language
     if folder is not None:
         outputs = [*targets_in(folder, paths, options.output, language)]
     else:
         outputs = [(path, output_of(path, options.output, language)) for path in paths]
-    asyncio.run(_run(outputs, opened, own, read if language == options.wanted.target else {}))
+    asyncio.run(_run(outputs, opened, own, read))
+
+
+def _looked_into(documents: Iterable[tuple[Path, Document | DocumentError]], read: Read, language: str | None) -> str:
+    """Return the beginning of the first document that can be read, and keep it in `read`."""
+    for path, document in documents:
+        if not isinstance(document, DocumentError):
+            read[path, language or ""] = document
+            return sample(document.segments)
+    return ""
 
 
 def _readable(
@@ -174,16 +178,15 @@ def output_of(path: Path, output: Path | None, language: str) -> Path:
     return beside
 
 
-async def _run(
-    files: Sequence[tuple[Path, Path]], opened: OpenedModels, own: DocumentOptions, read: dict[Path, Document]
-) -> None:
+async def _run(files: Sequence[tuple[Path, Path]], opened: OpenedModels, own: DocumentOptions, read: Read) -> None:
     failed = 0
+    language = opened.legs[-1].info.target_language
     try:
         await opened.start()
         for number, (source, target) in enumerate(files, start=1):
             label = f"{number}/{len(files)} {source.name}" if len(files) > 1 else source.name
             try:
-                document = read.pop(source, None) or _document(source, opened.legs[-1].info.target_language, own)
+                document = read.pop((source, language), None) or _document(source, language, own)
                 if format_of(source.name).name == "csv" and not own.header:
                     say(f"the first row of {source} stays as it is; --header translates it, too.")
                 _write(target, await _translated(document, opened, label))

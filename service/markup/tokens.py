@@ -11,6 +11,11 @@ from typing import Literal
 
 TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)((?:[^>"']++|"[^"]*+"|'[^']*+')*+)>""")
 RAW_TEXT = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
+# The mark of a footnote is no part of the word before it, nor of the one after it: a token without width.
+MARKS = r"(?:<[^<>]{1,500}>|[\d\[\]*†‡]){1,15}?"
+FOOTNOTE = re.compile(
+    rf"<sup\b[^<>]{{0,500}}>{MARKS}</sup>|<a\s[^<>]{{1,500}}>[\d\[\]*†‡]{{1,5}}</a>(?=\w)", re.IGNORECASE
+)
 MAX_UNCLOSED_TAGS = 50  # unclosed tags after which the scanner looks for short tags only
 SHORT_TAG = 1024
 NO_TRANSLATION = re.compile(
@@ -85,6 +90,8 @@ class _Scanner:
             return HtmlToken("other", document[start : end + 3]) if end >= 0 else None
         if document.startswith(("<!", "<?"), start):
             return HtmlToken("other", document[start : document.index(">", start) + 1])
+        if note := FOOTNOTE.match(document, start):
+            return HtmlToken("other", note[0])
         limit = len(document) if self.failures < MAX_UNCLOSED_TAGS else start + SHORT_TAG
         match = TAG.match(document, start, limit)
         if match is None:

@@ -23,6 +23,7 @@ from service.documents.fragments import ILLEGAL
 PROGRAM = Path(__file__).with_name("pdf_text.py")
 WAIT_SECONDS = 180
 HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\n(?=[a-zà-ÿ])")
+BULLET = re.compile("^[ \t]*[\uf000-\uf0ff][ \t]*", re.MULTILINE)  # in a font of symbols, which has numbers of its own
 LIGATURES = str.maketrans({"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl"})
 SLOW = "The PDF takes too much time or memory to read; split it into several."
 TEXT = "The PDF has no text, but pictures of it; recognise the text (OCR) first."
@@ -44,7 +45,8 @@ def read(data: bytes, _options: ReadOptions) -> TextDocument:
         raise DocumentTooLarge(SLOW) from None
     if "error" in answer:
         raise _error(answer["error"], answer.get("page", 0))
-    pages = [HYPHEN.sub("", ILLEGAL.sub("", page).translate(LIGATURES)).strip() for page in answer["pages"]]
+    pages = [ILLEGAL.sub("", page).translate(LIGATURES) for page in answer["pages"]]
+    pages = [BULLET.sub("• ", HYPHEN.sub("", page)).strip() for page in pages]
     text = "\n\n".join(page for page in pages if page)
     if not any(character.isalpha() for character in text):
         raise UnsupportedDocument(TEXT)
