@@ -103,7 +103,7 @@ class Service:
         """Return the languages that are served now; they are computed again only after a change of the models."""
         models = self.registry.models()
         if models != self._models:
-            self._models, self._languages = models, Languages.of(models, self.settings.pivot or None)
+            self._models, self._languages = models, Languages.of(models, self.settings.pivot_language)
         return self._languages
 
     def legs(self, source: str, target: str, model: str | None = None) -> list[Translates]:

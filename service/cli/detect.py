@@ -24,7 +24,7 @@ def detect(
     """Print the language of each text, and how sure that is from 0 to 100: en, fr, …; und if none is recognised."""
     own = read_settings(models_dir=models_dir)
     try:
-        detector = Detector(served_languages(own.models_dir, own.pivot or None).primary)
+        detector = Detector(served_languages(own.models_dir, own.pivot_language).primary)
         with read_lines(input, "the input") as lines:
             for text in texts or lines:
                 found = detector.detect(text)

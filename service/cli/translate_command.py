@@ -53,7 +53,8 @@ Model = Annotated[
 Pivot = Annotated[
     str | None,
     typer.Option(
-        help="Language to translate through, in two legs, if no model translates the pair. [env: TRANSLUCENT_PIVOT]"
+        help="Language to translate through, in two legs, if no model translates the pair; off: through none. "
+        "[default: en] [env: TRANSLUCENT_PIVOT]"
     ),
 ]
 Input = Annotated[
@@ -178,7 +179,7 @@ def translate(
     warn_of_old_names()
     configure_logging("warning", "console", sys.stderr)
     options = BulkOptions(
-        wanted=ModelQuery(model, source, target, own.default_bundles, own.pivot or None),
+        wanted=ModelQuery(model, source, target, own.default_bundles, own.pivot_language),
         models_dir=own.models_dir,
         texts=tuple(texts or ()),
         input=input,

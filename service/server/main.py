@@ -101,7 +101,7 @@ def serve_models(settings: Settings) -> int:
         if decided:
             device = "cuda" if expects_gpu(settings) else "cpu"
             log.info("engine processes", chosen=settings.engine_processes, cores=own_cores(), device=device)
-        warn_of_useless_pivot(settings.pivot, registry.models())
+        warn_of_useless_pivot(settings, registry.models())
         embedder = embedder_in(settings.models_dir)
         return run(Service(settings, registry, metrics, tracing=tracing, embedder=embedder), registry)
 
@@ -141,9 +141,10 @@ def with_cache_of(settings: Settings, open_worker: WorkerFactory) -> WorkerFacto
     return with_cache(open_worker, ResultCache(settings.cache_mb * MEBIBYTE)) if settings.cache_mb else open_worker
 
 
-def warn_of_useless_pivot(pivot: str, models: Sequence[ModelInfo]) -> None:
-    """Write a warning if no pair would be translated through the pivot language; models may be loaded later."""
-    if pivot and not Languages.of(models, pivot).pivoted:
+def warn_of_useless_pivot(settings: Settings, models: Sequence[ModelInfo]) -> None:
+    """Write a warning if no pair would be translated through the chosen pivot; models may be loaded later."""
+    pivot = settings.pivot_language
+    if pivot is not None and "pivot" in settings.model_fields_set and not Languages.of(models, pivot).pivoted:
         log.warning(
             "pivot has no use",
             pivot=pivot,

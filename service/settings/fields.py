@@ -9,6 +9,8 @@ from pydantic_settings import SettingsConfigDict
 from service.engine import DEFAULT_ROWS, MAX_BEAM_SIZE
 from service.settings.limits import PREFIX, LimitSettings, optional, setting
 
+DEFAULT_PIVOT = "en"  # on one side of nearly every model
+
 
 def default_models_folder() -> Path:
     """Return models/ of the checkout; for an installed package, models/ of the working folder."""
@@ -68,10 +70,10 @@ class Settings(LimitSettings):
         "true or false",
     )
     pivot: str = Field(
-        "",
+        DEFAULT_PIVOT,
         description="Language through which a pair without a model is translated, in two legs, if there are models "
-        "into it and out of it. A model that translates the pair itself always wins",
-        json_schema_extra={"accepted": "a language tag, such as en", "default": "none"},
+        "into it and out of it. A model that translates the pair itself always wins. `off`: no pair is translated so",
+        json_schema_extra={"accepted": "a language tag, or off"},
         pattern=r"^([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?$",
         max_length=64,
     )
@@ -198,6 +200,11 @@ class Settings(LimitSettings):
         if value is not None and info.data.get("load") == "eager":
             raise ValueError("with TRANSLUCENT_LOAD=eager every model stays open")
         return value
+
+    @property
+    def pivot_language(self) -> str | None:
+        """Return the tag of the pivot language, or None."""
+        return None if self.pivot in ("", "off") else self.pivot
 
     @property
     def default_bundles(self) -> tuple[str, ...]:

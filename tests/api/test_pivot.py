@@ -29,7 +29,7 @@ def registry() -> DummyRegistry:
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(pivot="en", request_timeout_seconds=20)
+    return Settings(request_timeout_seconds=20)
 
 
 async def translated(client: Client, **fields: Any) -> dict[str, Any]:
@@ -55,8 +55,8 @@ async def test_languages_list_the_pair_and_models_do_not(client: Client) -> None
     assert ("de", "fr") not in pairs
 
 
-async def test_without_the_setting_the_pair_is_refused(registry: DummyRegistry) -> None:
-    async with serving(registry) as client:
+async def test_the_pair_is_refused_where_pivots_are_off(registry: DummyRegistry) -> None:
+    async with serving(registry, pivot="off") as client:
         answer = await client.post("/translate", json=TEXT)
         assert (answer.status_code, answer.json()["code"]) == (400, "unsupported_pair")
         assert all("pivots" not in each for each in (await client.get("/languages")).json())
@@ -185,7 +185,7 @@ async def test_cancellation_frees_the_rows_of_the_leg_that_runs(
 
 async def test_the_deadline_is_for_both_legs_together(registry: DummyRegistry) -> None:
     registry[FIRST].seconds = registry[SECOND].seconds = 0.9  # the grace period is half a second
-    async with serving(registry, pivot="en", request_timeout_seconds=1) as client:
+    async with serving(registry, request_timeout_seconds=1) as client:
         answer = await client.post("/translate", json=TEXT)
         assert (answer.status_code, answer.json()["code"]) == (504, "deadline_exceeded")
 

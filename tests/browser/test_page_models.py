@@ -56,9 +56,9 @@ def test_models_are_listed_with_their_scores_on_a_test_set_that_all_have(page: P
 
 @pytest.fixture(scope="module")
 def url_of_languages() -> Iterator[str]:
-    """Serve a model of two targets, one of two sources, and English as pivot between the others."""
+    """Serve a model of two targets, one of two sources; English is between the others."""
     names = ("transformer-en-fr+de", "bahdanau-en-fr", "transformer-it+pt-en")
-    with running("-m", "tests.browser.serve_gallery", *names, TRANSLUCENT_PIVOT="en") as server:
+    with running("-m", "tests.browser.serve_gallery", *names) as server:
         server.wait_for("ready")
         yield server.url
 

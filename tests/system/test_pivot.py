@@ -1,4 +1,4 @@
-"""The shipped models behind the real server, with English as the pivot between German and French."""
+"""The shipped models behind the real server: German to French and back go through English without a setting."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,14 +17,11 @@ FRENCH = "J'ai perdu mes clés. Où est la gare ?"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
-    """Serve the shipped models with a pivot."""
+    """Serve the shipped models."""
     if not all((MODELS / name).is_dir() for name in (INTO_ENGLISH, INTO_FRENCH, INTO_GERMAN)):
         pytest.skip(f"the models of both legs are not in {MODELS}")
     options = ("--models-dir", str(MODELS), "--device", "cpu")
-    settings = {
-        "TRANSLUCENT_PIVOT": "en",
-        "TRANSLUCENT_DEFAULT_MODELS": f"{INTO_FRENCH},{INTO_GERMAN}",
-    }
+    settings = {"TRANSLUCENT_DEFAULT_MODELS": f"{INTO_FRENCH},{INTO_GERMAN}"}
     with running("-m", "service", "serve", *options, **settings) as server:
         yield server
         server.signal()

@@ -56,14 +56,14 @@ async def client(models: Path) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture(scope="module")
 def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """Serve the bundle and a model into English with a pivot; models are opened at their first request."""
+    """Serve the bundle and a model into English; models are opened at their first request."""
     if not INTO_ENGLISH.is_dir():
         pytest.skip(f"{INTO_ENGLISH} is not here")
     folder = tmp_path_factory.mktemp("served")
     for bundle in (models / NAME, INTO_ENGLISH):
         (folder / bundle.name).symlink_to(bundle)
     options = ("--models-dir", str(folder), "--device", "cpu")
-    settings: dict[str, Any] = {"TRANSLUCENT_PIVOT": "en", "TRANSLUCENT_LOAD": "lazy", "TRANSLUCENT_LOG_FORMAT": "json"}
+    settings: dict[str, Any] = {"TRANSLUCENT_LOAD": "lazy", "TRANSLUCENT_LOG_FORMAT": "json"}
     with running("-m", "service", "serve", *options, **settings) as server:
         yield server
 
