@@ -13,8 +13,9 @@ from service.engine.model.device import ModelSettings
 from tests.support.exported import CARD, LOOSE, id_pairs, recipe_of
 from tests.support.tiny_networks import bahdanau, transformer
 from training.data.subwords import train_tokenizer
-from training.export.bundle import ExportOptions, export_bundle
+from training.export.bundle import ExportOptions
 from training.export.shortlist import Shortlist
+from training.export.trained import export_bundle
 from training.networks.build import build_network
 from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig
 

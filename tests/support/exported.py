@@ -19,6 +19,7 @@ from training.export.graphs.precision import Arithmetic, DequantisedArithmetic, 
 from training.export.parameters import Parameters
 from training.export.quantise import IdPair, float_store, make_plan, quantised_store, sample_sites
 from training.export.sessions import Stepper, open_session, run
+from training.export.trained import NetworkOriginal
 from training.recipe import BahdanauConfig, Recipe, TransformerConfig, parse_recipe
 
 Array = npt.NDArray[Any]
@@ -102,9 +103,14 @@ class Exported:
         return np.stack(chosen, 1)
 
 
+def _parameters(config: TransformerConfig | BahdanauConfig) -> Parameters:
+    original = NetworkOriginal(network(config), config)
+    return parameters_of(config, original.state(), original.positions(LIMIT))
+
+
 def write_float(config: TransformerConfig | BahdanauConfig, folder: Path) -> Exported:
     """Return the fp32 graphs of a made-up network."""
-    parameters = parameters_of(config, network(config), LIMIT)
+    parameters = _parameters(config)
     store = float_store(parameters, "weights.fp32.bin")
     _write(config, Arithmetic(), store, folder, "fp32")
     return Exported(folder, config, parameters)
@@ -112,7 +118,7 @@ def write_float(config: TransformerConfig | BahdanauConfig, folder: Path) -> Exp
 
 def write_quantised(config: TransformerConfig | BahdanauConfig, folder: Path) -> Exported:
     """Return the int8 graphs of a made-up network, and "expanded" ones: float32 products of the same int8 weights."""
-    parameters = parameters_of(config, network(config), LIMIT)
+    parameters = _parameters(config)
     products, samples = sample_sites(config, parameters, id_pairs(24))
     plan = make_plan(parameters, products, samples)
     store = quantised_store(parameters, products, samples, plan, "weights.bin")

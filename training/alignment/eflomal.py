@@ -14,8 +14,7 @@ from shutil import which
 import numpy as np
 
 from training.alignment.gold import AlignmentError, Gold, Links, read_pharaoh
-from training.data.batching import epoch_entries
-from training.data.dataset import EncodedPairs
+from training.data.dataset import EncodedPairs, epoch_entries
 from training.runs.folder import RunFolder
 
 Texts = tuple[list[str], list[str]]

@@ -8,10 +8,11 @@ import typer
 
 from service.bundle.manifest import MANIFEST_NAME, DecodingDefaults, Precision
 from training.data.dataset import EncodedPairs
-from training.export.bundle import ExportOptions, export_bundle, require_replaceable
+from training.export.bundle import ExportOptions, require_replaceable
 from training.export.card_inputs import read_alignment, read_scores
 from training.export.quantise import calibration_pairs
 from training.export.shortlist import Shortlist, learn_shortlist
+from training.export.trained import export_bundle
 from training.recipe import Recipe
 from training.runs.folder import RunFolder
 from training.trainer.checkpoints import Weights, load_trained

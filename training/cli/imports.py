@@ -11,13 +11,14 @@ from training.cli.export import next_version
 from training.data.reading import read_pairs
 from training.export.card import check_table
 from training.imports.argos import installed_packages, read_argos
-from training.imports.bundle import ImportOptions, import_bundle
+from training.imports.bundle import ImportOptions
 from training.imports.check import compare, write_verdict
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
 from training.imports.files import ImportRefused, non_commercial
 from training.imports.firefox import FirefoxOptions, read_firefox
 from training.imports.hub import fetch_model
 from training.imports.marian import MarianOptions, read_marian
+from training.imports.network import import_bundle
 from training.imports.originals import OriginalFiles, open_original
 from training.imports.source import ImportedModel, Positions
 

@@ -6,16 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from service.bundle.vocabulary import BOS, PAD
-from training.data.dataset import EncodedPairs, Ids
+from training.data.dataset import EncodedPairs, Entries, Ids, epoch_entries
 from training.data.link_table import LinkTable, attention_targets
-
-Entries = npt.NDArray[np.int64]
-"""[pairs, 2]: the corpus, and the pair in it."""
+from training.data.padding import PaddedPairs, pad_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +35,6 @@ class Batch:
         """Return the same batch on another device."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: array.to(device) for name, array in arrays.items() if array is not None})
-
-
-def epoch_entries(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Entries:
-    """Return the pairs of an epoch: each ``floor(weight)`` times, and the fraction of the weight at random.
-
-    Returns [pairs, 2] in corpus order. The result depends only on the arguments.
-    """
-    random = np.random.default_rng((seed, epoch, 0))
-    parts = []
-    for corpus, (size, weight) in enumerate(zip(sizes, weights, strict=True)):
-        whole, fraction = divmod(weight, 1)
-        drawn = random.permutation(size)[: round(fraction * size)]
-        pairs = np.concatenate([np.tile(np.arange(size), int(whole)), np.sort(drawn)])
-        parts.append(np.stack([np.full(len(pairs), corpus), pairs], axis=1))
-    return np.concatenate(parts).astype(np.int64)
 
 
 def plan_epoch(
@@ -90,20 +71,12 @@ def _cut(source: Entries, target: Entries, batch_tokens: int) -> Iterator[tuple[
 
 def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
     """Pad pairs, which end with the end token, into one batch."""
-    target_out, target_lengths = _pad(targets)
-    target_in = torch.full_like(target_out, PAD)
-    target_in[:, 0] = BOS
-    target_in[:, 1:] = target_out[:, :-1]
-    source, source_lengths = _pad(sources)
-    return Batch(source, source_lengths, target_in, target_out, target_lengths)
+    return batch_of(pad_pairs(sources, targets))
 
 
-def _pad(sentences: Sequence[Ids]) -> tuple[Tensor, Tensor]:
-    lengths = [len(sentence) for sentence in sentences]
-    padded = np.full((len(sentences), max(lengths)), PAD, np.int64)
-    for row, sentence in enumerate(sentences):
-        padded[row, : len(sentence)] = sentence
-    return torch.from_numpy(padded), torch.tensor(lengths)
+def batch_of(pairs: PaddedPairs) -> Batch:
+    """Return padded pairs as tensors."""
+    return Batch(*(torch.from_numpy(getattr(pairs, field.name)) for field in fields(pairs)))
 
 
 class TokenBatches:

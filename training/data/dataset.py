@@ -102,3 +102,22 @@ def encoded_side(sentences: Sequence[Sequence[int]]) -> Side:
     np.cumsum([len(sentence) + 1 for sentence in sentences], out=offsets[1:])
     ids = np.fromiter((i for sentence in sentences for i in (*sentence, EOS)), np.uint16, count=int(offsets[-1]))
     return Side(ids, offsets)
+
+
+Entries = npt.NDArray[np.int64]
+"""[pairs, 2]: the corpus, and the pair in it."""
+
+
+def epoch_entries(sizes: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Entries:
+    """Return the pairs of an epoch: each ``floor(weight)`` times, and the fraction of the weight at random.
+
+    Returns [pairs, 2] in corpus order. The result depends only on the arguments.
+    """
+    random = np.random.default_rng((seed, epoch, 0))
+    parts = []
+    for corpus, (size, weight) in enumerate(zip(sizes, weights, strict=True)):
+        whole, fraction = divmod(weight, 1)
+        drawn = random.permutation(size)[: round(fraction * size)]
+        pairs = np.concatenate([np.tile(np.arange(size), int(whole)), np.sort(drawn)])
+        parts.append(np.stack([np.full(len(pairs), corpus), pairs], axis=1))
+    return np.concatenate(parts).astype(np.int64)

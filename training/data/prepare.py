@@ -12,9 +12,8 @@ from tokenizers import Tokenizer
 
 from service.bundle.manifest import TARGET_TOKENIZER_NAME
 from training.data.augmentation import joins, variants
-from training.data.batching import epoch_entries
 from training.data.cleaning import Pair, clean
-from training.data.dataset import EncodedPairs, encode_pairs
+from training.data.dataset import EncodedPairs, encode_pairs, epoch_entries
 from training.data.made_up_grammar import made_up_pairs
 from training.data.noun_templates import noun_pairs
 from training.data.number_templates import number_pairs

@@ -23,10 +23,11 @@ from training.evaluation.scored_pairs import samples, score_pairs
 from training.evaluation.scores import Bucket, score, score_by_length
 from training.evaluation.test_sets import TestSet, load_development
 from training.experiments.variants import Variant
-from training.export.bundle import ExportOptions, export_bundle
+from training.export.bundle import ExportOptions
 from training.export.card import Score
 from training.export.compare import ParityError
 from training.export.quantise import calibration_pairs
+from training.export.trained import export_bundle
 from training.files import write_json
 from training.recipe import Recipe
 from training.runs.fingerprint import hash_of, prepared_part

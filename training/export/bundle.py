@@ -1,4 +1,4 @@
-"""Exports a trained network as a bundle; if the export fails, nothing is written."""
+"""Writes bundles; if that fails, nothing is written."""
 
 import tempfile
 from collections.abc import Sequence
@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
-from torch import nn
 
 from service.bundle.load import is_bundle
 from service.bundle.manifest import (
@@ -22,8 +20,8 @@ from service.bundle.manifest import (
 )
 from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.write import write_manifest
-from training.export.card import Card, ModelCard, readme
-from training.export.compare import Comparison, ParityLimits
+from training.export.card import Card, readme
+from training.export.compare import Comparison, Original, ParityLimits
 from training.export.graphs.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
 from training.export.graphs.builder import GraphBuilder
 from training.export.graphs.precision import ALWAYS, MOST_CONSTANTS, Arithmetic, DequantisedArithmetic, Int8Arithmetic
@@ -33,7 +31,6 @@ from training.export.manifest import (
     ModelDescription,
     Subwords,
     align_of,
-    describe,
     graph_file,
     graph_section,
     manifest_document,
@@ -43,8 +40,6 @@ from training.export.parity import Exported, check_parity
 from training.export.quantise import IdPair, float_store, make_plan, quantised_store, sample_sites
 from training.export.shortlist import Shortlist, Tokens
 from training.export.weights import WeightStore
-from training.networks.interface import Network
-from training.recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +56,11 @@ class ExportOptions:
     produced: Tokens | None = None
     """The only tokens that a translation may contain, for int8 without a shortlist; None: the whole vocabulary."""
     float_bias: npt.NDArray[np.float32] | None = None
-    """The output bias of fp32 graphs, where they score other tokens than the network; None: the network's own."""
+    """The output bias of fp32 graphs, where they score other tokens than the original; None: the original's own."""
     text_seen: bool = True
     """Whether the calibration pairs are real text."""
     limits: ParityLimits | None = field(default_factory=ParityLimits)
-    """The limits for differences between ONNX and PyTorch; None: no comparison (only for made-up networks in tests)."""
+    """The limits for differences from the original; None: no comparison (only for made-up networks in tests)."""
 
     @property
     def used_shortlist(self) -> Shortlist | None:
@@ -78,50 +73,33 @@ class ExportOptions:
         return self.produced if self.used_shortlist is None else self.used_shortlist.always
 
 
-def export_bundle(
-    network: Network,
-    tokenizer: Tokenizer,
-    recipe: Recipe,
-    pairs: Sequence[IdPair],
-    out_dir: Path,
-    options: ExportOptions,
-) -> Path:
-    """Write the bundle of a network that a recipe trained; see ``write_bundle``."""
-    subwords = Subwords(tokenizer, tokenizer.get_vocab_size())
-    assert isinstance(options.card, ModelCard)
-    card = options.card.with_recipe(recipe)
-    return write_bundle(network, subwords, describe(recipe), pairs, out_dir, replace(options, card=card))
-
-
 def write_bundle(
-    network: Network,
+    original: Original,
     subwords: Subwords,
     model: ModelDescription,
     pairs: Sequence[IdPair],
     out_dir: Path,
     options: ExportOptions,
 ) -> Path:
-    """Write a network's bundle into ``out_dir``, where a bundle is replaced, and return that folder.
+    """Write the bundle of a model into ``out_dir``, where a bundle is replaced, and return that folder.
 
-    ``pairs``: development sentences as token ids with end tokens (about 200 are enough). They calibrate int8, and ONNX
-    and PyTorch are compared on them. Raises ParityError if the two disagree, and FileExistsError if ``out_dir`` holds
-    anything but a bundle; it then stays unchanged.
+    ``pairs``: development sentences as token ids with end tokens (about 200 are enough). They calibrate int8, and
+    graphs and original are compared on them. Raises ParityError if the two disagree, and FileExistsError if
+    ``out_dir`` holds anything but a bundle; it then stays unchanged.
     """
     require_replaceable(out_dir)
-    assert isinstance(network, nn.Module)
-    network.eval()
     out_dir.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out_dir.parent, prefix=".export-") as name:
         folder = Path(name) / out_dir.name
         folder.mkdir()
-        parameters = parameters_of(model.network, network, model.max_tokens)
+        parameters = parameters_of(model.network, original.state(), original.positions(model.max_tokens))
         sections = write_graphs(model.network, parameters, pairs, folder, options)
         subwords.source.save(str(folder / TOKENIZER_NAME), pretty=False)
         if subwords.target is not None:
             subwords.target.save(str(folder / TARGET_TOKENIZER_NAME), pretty=False)
         if options.used_shortlist is not None:
             options.used_shortlist.write(folder / SHORTLIST_NAME)
-        compared = _compare(network, model, parameters, pairs, folder, options)
+        compared = _compare(original, model, parameters, pairs, folder, options)
         document = manifest_document(model, options.version, subwords, sections, options.alignment, options.decoding)
         document["parity"] = parity_section(compared, options.precisions)
         document["card"] = options.card.document(parameters.count)
@@ -143,14 +121,14 @@ def require_replaceable(out_dir: Path) -> None:
 
 
 def _compare(
-    network: Network,
+    original: Original,
     model: ModelDescription,
     parameters: Parameters,
     pairs: Sequence[IdPair],
     folder: Path,
     options: ExportOptions,
 ) -> list[Comparison]:
-    """Compare the graphs in a folder with the network; raises ParityError if the two disagree."""
+    """Compare the graphs in a folder with their original; raises ParityError if the two disagree."""
     if options.limits is None:
         return []
     places: dict[str, Path] = dict.fromkeys(options.precisions, folder)
@@ -159,11 +137,11 @@ def _compare(
         places["fp32"].mkdir()
         write_graphs(model.network, parameters, pairs, places["fp32"], replace(options, precisions=("fp32",)))
     graphs = Exported(places, align_of(model, options.alignment), options.always, options.float_bias)
-    return check_parity(network, model, graphs, pairs, options.limits)
+    return check_parity(original, model, graphs, pairs, options.limits)
 
 
 def parity_section(compared: Sequence[Comparison], precisions: Sequence[Precision]) -> dict[str, Any]:
-    """Return the manifest's ``parity``: the comparisons with PyTorch, and the precisions that could not be compared."""
+    """Return the manifest's ``parity``: the comparisons, and the precisions that could not be compared."""
     seen = {comparison.precision for comparison in compared}
     return {
         "compared": [comparison.document() for comparison in compared],
@@ -197,12 +175,20 @@ def write_graphs(
         if "fp16" in precisions:
             sections["fp16"] = _write(config, DequantisedArithmetic(), store, folder, "fp16")
     if "fp32" in precisions:
-        store = float_store(_with_bias(parameters, options.float_bias), FLOAT_WEIGHTS_NAME)
-        stores.append(store)
-        sections["fp32"] = _write(config, Arithmetic(), store, folder, "fp32")
+        sections["fp32"] = write_float_graphs(config, parameters, options.float_bias, folder)
     for store in stores:
         store.write(folder)
     return sections
+
+
+def write_float_graphs(
+    config: NetworkConfig, parameters: Parameters, bias: npt.NDArray[np.float32] | None, folder: Path
+) -> dict[str, Any]:
+    """Write weights and graphs in fp32, with another output bias if one is given; returns the manifest's entry."""
+    store = float_store(_with_bias(parameters, bias), FLOAT_WEIGHTS_NAME)
+    section = _write(config, Arithmetic(), store, folder, "fp32")
+    store.write(folder)
+    return section
 
 
 def _with_bias(parameters: Parameters, bias: npt.NDArray[np.float32] | None) -> Parameters:

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from service.bundle.manifest import AlignmentHead
-from training.data.batching import Batch
+from training.data.padding import PaddedPairs
+from training.export.parameters import Floats, StateArrays
 
 Array = npt.NDArray[Any]
 
@@ -26,7 +27,7 @@ class ParityLimits:
     logprobs: float = 0.1
     """fp16 and int8: the mean difference of forced log-probabilities, in nats."""
     agreement: float = 0.95
-    """int8: the least share of greedy tokens that PyTorch chooses, too, after the same tokens."""
+    """int8: the least share of greedy tokens that the original chooses, too, after the same tokens."""
     alone: float = 1e-5
     """The largest difference between a row alone and the same row in a batch."""
     steps: float = 2e-3
@@ -74,12 +75,33 @@ def parity_table(results: Sequence[Comparison]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """PyTorch's results for a batch."""
+    """The original's results for a batch."""
 
     logprobs: Array  # [B, T]
     attention: dict[str, Array]
     best: Array  # [B, T]: the token that it would choose at each position
     vocabulary: int
+
+
+class Original(Protocol):
+    """What graphs are made of and compared with: a PyTorch network, or float graphs where there is no PyTorch."""
+
+    @property
+    def name(self) -> str:
+        """Return its name in the sentences of comparisons."""
+
+    @property
+    def is_graph(self) -> bool:
+        """Return whether it is float graphs itself, with which others cannot be compared."""
+
+    def state(self) -> StateArrays:
+        """Return the parameters, under the names of our networks."""
+
+    def positions(self, length: int) -> Floats | None:
+        """Return the table of positions, if the model has one."""
+
+    def reference(self, batch: PaddedPairs, bias: Floats | None = None) -> Reference:
+        """Return forced decoding without the tokens that no graph produces; ``bias``: another output bias."""
 
 
 class HeadDistance(NamedTuple):
@@ -98,12 +120,12 @@ def row_lengths(kind: str, source: int, target: int) -> tuple[int, int]:
     return queries, keys
 
 
-def sentence_lengths(batch: Batch) -> list[tuple[int, int]]:
+def sentence_lengths(batch: PaddedPairs) -> list[tuple[int, int]]:
     """Return the number of source and target tokens of each row, including end tokens."""
     return list(zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True))
 
 
-def total_variations(kind: str, ours: Array, theirs: Array, batch: Batch) -> Array:
+def total_variations(kind: str, ours: Array, theirs: Array, batch: PaddedPairs) -> Array:
     """Return the total variation (half of the summed differences) of each sentence, the mean over its rows: [B, L, H].
 
     ``ours``, ``theirs``: weights [B, L, H, queries, keys]; padding is left out.
@@ -123,7 +145,7 @@ def worst_head(distances: Array) -> HeadDistance:
     return HeadDistance(int(layer), int(head), float(means[layer, head]))
 
 
-def same_links(ours: Array, theirs: Array, batch: Batch, read: AlignmentHead) -> Array:
+def same_links(ours: Array, theirs: Array, batch: PaddedPairs, read: AlignmentHead) -> Array:
     """Return for each target token that ``theirs`` links whether ``ours`` links it to the same source token, bool.
 
     Both are cross-attention [B, L, H, T, S]; the row of the end token, which has no link, is left out.
@@ -139,14 +161,14 @@ def same_links(ours: Array, theirs: Array, batch: Batch, read: AlignmentHead) ->
 class Seen:
     """The results of forced decoding over all batches."""
 
-    def __init__(self, read: AlignmentHead) -> None:
-        self._read = read
+    def __init__(self, read: AlignmentHead, original: str) -> None:
+        self._read, self._original = read, original
         self.logprobs: list[Array] = []
         self.largest: list[float] = []
         self._distances: dict[str, list[Array]] = {}
         self._links: list[Array] = []
 
-    def add(self, reference: Reference, result: Mapping[str, Array], batch: Batch) -> None:
+    def add(self, reference: Reference, result: Mapping[str, Array], batch: PaddedPairs) -> None:
         """Compare one batch's log-probabilities and every kind of attention."""
         self.logprobs.append(np.abs(result["logprobs"] - reference.logprobs)[valid_targets(batch)])
         for kind, weights in reference.attention.items():
@@ -169,13 +191,13 @@ class Seen:
             results.append(Comparison(precision, what, worst.distance, limits.attention))
         agreed = np.concatenate(self._links[:-1])  # the last batch is made up, so its words have no links
         if len(agreed):
-            what = f"links of the aligning head ({self._read.layer}, {self._read.head}) as PyTorch has them"
+            what = f"links of the aligning head ({self._read.layer}, {self._read.head}) as {self._original} has them"
             results.append(Comparison(precision, what, float(agreed.mean()), limits.links, True))
         return results
 
 
-def valid_targets(batch: Batch) -> npt.NDArray[np.bool_]:
+def valid_targets(batch: PaddedPairs) -> npt.NDArray[np.bool_]:
     """Return which target positions are within their sentence, bool [B, T]."""
     places = np.arange(batch.target_out.shape[1])[None]
-    valid: npt.NDArray[np.bool_] = places < batch.target_lengths.numpy()[:, None]
+    valid: npt.NDArray[np.bool_] = places < batch.target_lengths[:, None]
     return valid

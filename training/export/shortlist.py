@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from service.bundle.shortlist import write_shortlist
 from service.bundle.vocabulary import BOS, EOS, PAD
-from training.data.batching import epoch_entries
-from training.data.dataset import EncodedPairs
+from training.data.dataset import EncodedPairs, epoch_entries
 
 _COUNTED = 20_000
 """The number of sentences in which the need for each token is counted."""

@@ -1,26 +1,22 @@
-"""Writes the bundle of an imported model; it passes the same parity gate as models that were trained here."""
+"""Writes the bundle of an imported model, which passes a parity gate; nothing here needs PyTorch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import nn
 
 from service.bundle.manifest import Precision
 from training.export.bundle import ExportOptions, write_bundle
 from training.export.card import DataCredit, ImportedCard
-from training.export.compare import ParityLimits
+from training.export.compare import Original, ParityLimits
+from training.export.float_graphs import FloatGraphs
 from training.export.manifest import ModelDescription, Subwords
-from training.export.quantise import IdPair
+from training.files import git_revision
 from training.imports.calibration import PAIRS, encode_sources, made_up_sources, own_pairs
 from training.imports.files import ImportRefused
 from training.imports.shortlist import LearnedShortlist, learn_import_shortlist
 from training.imports.source import ImportedModel
-from training.networks.build import build_network
-from training.networks.interface import Network
-from training.runs.stages import git_revision
 
 GATE = ParityLimits(pairs=16, longest=64)
 """The exporter's own limits, over fewer and shorter sentences: a step of the gate ranks the whole vocabulary."""
@@ -40,24 +36,15 @@ class ImportOptions:
     """Gets a line for people about what was learned."""
 
 
-def network_of(model: ImportedModel) -> Network:
-    """Return our network with the imported parameters."""
-    network = build_network(model.network, model.vocabulary_size)
-    state = {name: torch.from_numpy(array) for name, array in model.state.items()}
-    network.load_state_dict(state, assign=True)  # no second copy of the parameters
-    assert isinstance(network, nn.Module)
-    network.eval()
-    return network
-
-
-def import_bundle(model: ImportedModel, out_dir: Path, options: ImportOptions) -> Path:
+def write_import(model: ImportedModel, out_dir: Path, options: ImportOptions, original: Original | None = None) -> Path:
     """Write the bundle of an imported model into ``out_dir``, replacing what was there, and return that folder.
 
-    Raises ImportRefused for a text without sentences, ParityError when the graphs do not do what the network does;
-    then ``out_dir`` stays as it was.
+    ``original``: what the graphs are compared with; None: the float graphs, with which int8 is compared. Raises
+    ImportRefused for a text without sentences, ParityError when the graphs do not do what the original does; then
+    ``out_dir`` stays as it was.
     """
-    network = network_of(model)
-    learned = learn_import_shortlist(model, network, options.shortlist_text) if options.shortlist_text else None
+    graphs = FloatGraphs(describe(model), model.state)
+    learned = learn_import_shortlist(model, graphs, options.shortlist_text) if options.shortlist_text else None
     if learned is not None:
         options.say(str(learned))
     export = ExportOptions(
@@ -72,16 +59,17 @@ def import_bundle(model: ImportedModel, out_dir: Path, options: ImportOptions) -
         text_seen=bool(options.text),
         limits=GATE,
     )
-    return write_bundle(network, subwords_of(model), describe(model), _pairs(model, network, options), out_dir, export)
+    pairs = own_pairs(graphs, _sources(model, options))
+    return write_bundle(original or graphs, subwords_of(model), describe(model), pairs, out_dir, export)
 
 
-def _pairs(model: ImportedModel, network: Network, options: ImportOptions) -> list[IdPair]:
+def _sources(model: ImportedModel, options: ImportOptions) -> list[list[int]]:
     if not options.text:
-        return own_pairs(model, network, made_up_sources(model))
+        return made_up_sources(model)
     sources = encode_sources(model, [text for text in options.text if text.strip()][:PAIRS])
     if not sources:
         raise ImportRefused("the text for calibration has no sentences; give a file with a sentence a line")
-    return own_pairs(model, network, sources)
+    return sources
 
 
 def describe(model: ImportedModel) -> ModelDescription:

@@ -3,15 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from service.bundle.vocabulary import EOS, PAD
-from training.decoding.batches import evaluating, length_groups
-from training.decoding.greedy import greedy
+from service.bundle.vocabulary import EOS
+from training.export.float_graphs import FloatGraphs
 from training.export.quantise import IdPair
 from training.imports.source import ImportedModel
-from training.networks.interface import Network
 
 PAIRS = 200
 LONGEST = 96
@@ -38,31 +34,9 @@ def _framed(model: ImportedModel, number: int, ids: Sequence[int]) -> list[int]:
     return [*prefix, *ids[: LONGEST - len(prefix) - len(end)], *end]
 
 
-def own_pairs(model: ImportedModel, network: Network, sources: Sequence[Sequence[int]]) -> list[IdPair]:
-    """Return sources with the network's own greedy translations, each with </s> at its end."""
-    found = translate_rows(model, network, sources)
+def own_pairs(graphs: FloatGraphs, sources: Sequence[Sequence[int]]) -> list[IdPair]:
+    """Return sources with the model's own greedy translations, each with </s> at its end."""
     return [
         (np.array(source, np.uint16), np.array([*ids, EOS], np.uint16))
-        for source, ids in zip(sources, found, strict=True)
+        for source, ids in zip(sources, graphs.translate(sources, LONGEST), strict=True)
     ]
-
-
-def translate_rows(
-    model: ImportedModel, network: Network, sources: Sequence[Sequence[int]], allowed: Sequence[Tensor] | None = None
-) -> list[list[int]]:
-    """Return greedy translations of sources as they are given, of at most LONGEST tokens.
-
-    ``allowed``, a bool [V] for each source: the tokens that its translation may contain; None: all.
-    """
-    found: dict[int, list[int]] = {}
-    with evaluating(network) as device:
-        for group in length_groups(sources):
-            rows = [sources[index] for index in group]
-            lengths = torch.tensor([len(row) for row in rows], device=device)
-            padded = torch.full((len(rows), int(lengths.max())), PAD, device=device)
-            for place, row in enumerate(rows):
-                padded[place, : len(row)] = torch.tensor(row)
-            only = None if allowed is None else torch.stack([allowed[index] for index in group]).to(device)
-            translations = greedy(network, padded, lengths, min(LONGEST, model.max_tokens), only)
-            found.update(zip(group, translations, strict=True))
-    return [found[index] for index in range(len(sources))]

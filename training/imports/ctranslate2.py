@@ -13,7 +13,7 @@ import numpy as np
 
 from service.bundle.checksums import checksum_of
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
-from training.imports.checkpoint import Array
+from training.export.layouts import sinusoidal_table
 from training.imports.ctranslate2_file import ModelFile, ctranslate2_state, read_model_file
 from training.imports.files import ImportRefused, checksums, language_tag, read_optional_object, stated_licence
 from training.imports.sentencepiece_file import (
@@ -24,8 +24,8 @@ from training.imports.sentencepiece_file import (
 )
 from training.imports.source import ImportedModel, Origin, TextSide, only
 from training.imports.subwords import library_tokenizer
+from training.imports.tensors import Array
 from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_list, renumber
-from training.networks.transformer import sinusoidal_positions
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 
 SEARCH = DecodingDefaults(early_stopping=True, repetition_guard=False)
@@ -223,7 +223,7 @@ def _positions(weights: Mapping[str, Array], width: int, where: Path) -> str:
         # CTranslate2 then makes its own: all sines before all cosines, from position 1 (layers/common.cc).
         raise ImportRefused(f"{where}: it stores no position table; models that do can be imported")
     for layout in ("interleaved", "halves", "marian"):
-        if all(np.allclose(table, sinusoidal_positions(len(table), width, layout), atol=2e-3) for table in found):
+        if all(np.allclose(table, sinusoidal_table(len(table), width, layout), atol=2e-3) for table in found):
             return layout
     raise ImportRefused(f"{where}: its position table was learnt; sinusoidal positions can be imported")
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from training.export.parameters import StateArrays
-from training.imports.checkpoint import Array, TensorReader
 from training.imports.files import ImportRefused
+from training.imports.tensors import Array, TensorReader
 from training.imports.vocabulary import Vocabulary
 from training.recipe import TransformerConfig
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
-from training.imports.checkpoint import Array
 from training.imports.files import ImportRefused
+from training.imports.tensors import Array
 
 VERSION = 1
 OPTIONS = "special:model.yml"

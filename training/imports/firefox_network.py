@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from training.export.parameters import StateArrays
-from training.imports.checkpoint import Array, TensorReader
 from training.imports.files import ImportRefused
 from training.imports.firefox_file import MarianFile
+from training.imports.tensors import Array, TensorReader
 from training.imports.vocabulary import Vocabulary
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 

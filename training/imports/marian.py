@@ -18,7 +18,7 @@ from torch import Tensor
 
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
 from training.export.parameters import StateArrays
-from training.imports.checkpoint import TensorReader, read_checkpoint
+from training.imports.checkpoint import read_checkpoint
 from training.imports.files import (
     ImportRefused,
     checksums,
@@ -30,6 +30,7 @@ from training.imports.files import (
 from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
 from training.imports.source import ImportedModel, Origin, Positions, TextSide, only
 from training.imports.subwords import library_tokenizer
+from training.imports.tensors import TensorReader
 from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_pieces, renumber
 from training.networks.transformer import sinusoidal_positions
 from training.recipe import RecipeError, TransformerConfig, transformer_config

@@ -9,17 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from tokenizers import Tokenizer
 
 from service.bundle.vocabulary import PAD
 from training.data.dataset import EncodedPairs, encoded_side
 from training.data.subwords import UNREACHABLE
+from training.export.float_graphs import FloatGraphs
 from training.export.shortlist import Shortlist, Sizes, TargetTokens, Tokens, learn_shortlist
-from training.imports.calibration import encode_sources, translate_rows
+from training.imports.calibration import LONGEST, encode_sources
 from training.imports.files import ImportRefused
 from training.imports.source import ImportedModel
-from training.networks.interface import Network
 
 Pair = tuple[str, str]
 HELD_OUT = 200
@@ -60,7 +59,7 @@ class LearnedShortlist:
         )
 
 
-def learn_import_shortlist(model: ImportedModel, network: Network, pairs: Sequence[Pair]) -> LearnedShortlist:
+def learn_import_shortlist(model: ImportedModel, graphs: FloatGraphs, pairs: Sequence[Pair]) -> LearnedShortlist:
     """Learn a shortlist from pairs of text, and measure it on every tenth of them, at most HELD_OUT.
 
     Raises ImportRefused for too few pairs, and for a model with several targets.
@@ -78,8 +77,7 @@ def learn_import_shortlist(model: ImportedModel, network: Network, pairs: Sequen
     shortlist = learn_shortlist([_encoded(model, learned)], [1.0], model.vocabulary_size, Sizes(), target_tokens(model))
     sources = encode_sources(model, [source for source, _ in held])
     allowed = [shortlist.allowed(source) for source in sources]
-    plain = translate_rows(model, network, sources)
-    listed = translate_rows(model, network, sources, [torch.from_numpy(row) for row in allowed])
+    plain, listed = (graphs.translate(sources, LONGEST, lists) for lists in (None, allowed))
     changed = sum(one != other for one, other in zip(plain, listed, strict=True))
     mean = float(np.mean([row.sum() for row in allowed]))
     return LearnedShortlist(shortlist, len(learned), len(sources), changed, mean)

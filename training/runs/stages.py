@@ -2,7 +2,6 @@
 
 import json
 import platform
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import lightning
 import torch
 
 from service.bundle.manifest import MANIFEST_NAME
+from training.files import git_revision
 
 Stage = dict[str, Any]
 
@@ -83,10 +83,3 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any], where: str = "")
             yield from _changes(old, new, f"{where}{key}.")
         elif old != new:
             yield f"{where}{key}", new
-
-
-def git_revision() -> str:
-    """Return the commit of this code, with ``-dirty`` after it if files differ from it; ``unknown`` without git."""
-    command = ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]
-    result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    return result.stdout.strip() or "unknown"

@@ -4,9 +4,10 @@ import json
 
 from training.export.card import ModelCard, Score
 from training.export.card_inputs import data_credit
+from training.files import git_revision
 from training.recipe import Recipe
 from training.runs.folder import RunFolder
-from training.runs.stages import closed, git_revision, load_stages
+from training.runs.stages import closed, load_stages
 from training.trainer.checkpoints import newest_checkpoint
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from training.data.batching import Batch, TokenBatches, epoch_entries, ordered_batches, plan_epoch
-from training.data.dataset import EncodedPairs, Side
+from training.data.batching import Batch, TokenBatches, ordered_batches, plan_epoch
+from training.data.dataset import EncodedPairs, Side, epoch_entries
 
 
 def pairs(count: int, seed: int, longest: int = 20) -> EncodedPairs:

@@ -23,10 +23,11 @@ from tests.support.tiny_networks import VARIANTS, bahdanau, network, transformer
 from training.data.batching import Batch
 from training.data.subwords import train_tokenizer
 from training.export import parity
-from training.export.bundle import ExportOptions, export_bundle, require_replaceable
+from training.export.bundle import ExportOptions, require_replaceable
 from training.export.compare import ParityError
 from training.export.dequantise import BundleReadError, dequantise_bundle, read_recipe
-from training.export.parity import half_provider, torch_reference
+from training.export.parity import half_provider
+from training.export.trained import export_bundle, torch_reference
 from training.networks.build import build_network
 from training.recipe import VocabularyConfig
 
@@ -131,7 +132,7 @@ def test_what_disagrees_is_not_exported(tmp_path: Path, tokenizer: Tokenizer, mo
     out.mkdir(parents=True)
     (out / "manifest.json").write_text("kept")
     monkeypatch.setattr(
-        "training.export.graphs.architecture.sinusoidal_positions", lambda n, w, layout: torch.zeros(n, w)
+        "training.export.graphs.architecture.sinusoidal_table", lambda n, w, layout: np.zeros((n, w), "f")
     )
     with pytest.raises(ParityError, match="FAIL fp32"):
         export(transformer(), tokenizer, out, limits=LOOSE)

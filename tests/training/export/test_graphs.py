@@ -9,8 +9,8 @@ import pytest
 from service.bundle.vocabulary import BOS, PAD
 from tests.support.exported import Array, Exported, batch_of, id_pairs, write_float
 from tests.support.tiny_networks import VARIANTS, VOCABULARY, network
-from training.export.parity import torch_reference
 from training.export.sessions import open_session, run
+from training.export.trained import torch_reference
 
 STEP_VARIANTS = (
     "post-norm",

@@ -19,8 +19,9 @@ from service.engine.translation.translator import Translator
 from service.engine.types import TranslationOptions
 from tests.training.imports.commands import call, figures, lines, refusal, verdict
 from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, hub_tokenizer, write_model
-from training.imports.bundle import ImportOptions, import_bundle
+from training.imports.bundle import ImportOptions
 from training.imports.marian import MarianOptions, read_marian
+from training.imports.network import import_bundle
 from training.recipe import RecipeError
 from training.runs.fingerprint import PreparedError
 

@@ -14,8 +14,8 @@ from tests.training.imports.marian_models import ENGLISH, MarianShape, write_mod
 from tests.training.imports.opennmt_models import converted_folder, opennmt_folder
 from training.data.batching import collate
 from training.imports.argos import installed_packages, read_argos
-from training.imports.bundle import network_of
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
+from training.imports.network import network_of
 
 
 @pytest.mark.filterwarnings("ignore:Recommended")  # what transformers' tokenizer would like to have beside it

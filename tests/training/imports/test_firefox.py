@@ -21,8 +21,9 @@ from tests.support.marian_reference import UNKNOWN
 from tests.training.imports.firefox_models import ENGLISH, StudentFolder, student_folder
 from training.__main__ import app
 from training.data.batching import collate
-from training.imports.bundle import ImportOptions, import_bundle, network_of
+from training.imports.bundle import ImportOptions
 from training.imports.firefox import FirefoxOptions, read_firefox
+from training.imports.network import import_bundle, network_of
 from training.imports.source import ImportedModel
 
 SENTENCES = 200

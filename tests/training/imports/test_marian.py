@@ -10,8 +10,8 @@ from torch import nn
 from service.bundle.vocabulary import BOS, EOS, PAD
 from tests.training.imports.marian_models import MarianShape, write_model
 from training.data.batching import collate
-from training.imports.bundle import network_of
 from training.imports.marian import MarianOptions, read_marian
+from training.imports.network import network_of
 from training.imports.vocabulary import UNK
 
 SHAPES = {

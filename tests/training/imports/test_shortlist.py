@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, write_model
-from training.imports.bundle import network_of
+from training.export.float_graphs import FloatGraphs
+from training.imports.bundle import describe
 from training.imports.files import ImportRefused
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.shortlist import learn_import_shortlist, target_tokens
@@ -34,9 +35,9 @@ def test_names_can_be_copied_with_the_pieces_of_the_target(shape: MarianShape, t
 
 def test_lists_hold_only_what_a_translation_may_hold_and_need_enough_text(marian: Path) -> None:
     model = read_marian(marian, MarianOptions("opus-mt-en-fr"))
-    learned = learn_import_shortlist(model, network_of(model), PAIRS[:300])
+    learned = learn_import_shortlist(model, FloatGraphs(describe(model), model.state), PAIRS[:300])
     producible = set(model.target.producible.tolist())
     assert set(learned.shortlist.always.tolist()) <= producible
     assert set(np.unique(learned.shortlist.likely).tolist()) <= producible | {0}
     with pytest.raises(ImportRefused, match="has 20 pairs; at least 100 are needed"):
-        learn_import_shortlist(model, network_of(model), PAIRS[:20])
+        learn_import_shortlist(model, FloatGraphs(describe(model), model.state), PAIRS[:20])

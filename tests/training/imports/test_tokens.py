@@ -10,8 +10,9 @@ from service.bundle.load import load_bundle
 from service.engine.text.tokenizer import load_tokenizers
 from tests.robustness import inputs
 from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, hub_tokenizer, write_model
-from training.imports.bundle import ImportOptions, import_bundle
+from training.imports.bundle import ImportOptions
 from training.imports.marian import MarianOptions, read_marian
+from training.imports.network import import_bundle
 
 ODD = tuple(text for kind in inputs.KINDS.values() for text in kind)
 

@@ -1,13 +1,10 @@
 """The parts of export that depend on the architecture; the rest of the package works with any of them."""
 
-from torch import nn
-
 from training.export.graphs.bahdanau import BahdanauGraphs
 from training.export.graphs.precision import Arithmetic
 from training.export.graphs.transformer import TransformerGraphs
 from training.export.layouts import layout_of
-from training.export.parameters import POSITIONS, Parameters, StateArrays
-from training.networks.transformer import sinusoidal_positions
+from training.export.parameters import POSITIONS, Floats, Parameters, StateArrays
 from training.recipe import BahdanauConfig, TransformerConfig
 
 NetworkConfig = BahdanauConfig | TransformerConfig
@@ -28,12 +25,11 @@ def make_graphs(config: NetworkConfig, arithmetic: Arithmetic) -> Graphs:
     return BahdanauGraphs(config, arithmetic)
 
 
-def parameters_of(config: NetworkConfig, network: nn.Module, positions: int) -> Parameters:
-    """Return a trained network's parameters in the layout of the graphs; ``positions``: rows of their table."""
-    state: StateArrays = {name: tensor.detach().float().cpu().numpy() for name, tensor in network.state_dict().items()}
+def parameters_of(config: NetworkConfig, state: StateArrays, positions: Floats | None) -> Parameters:
+    """Return a network's parameters in the layout of the graphs; ``positions``: their table, if it has one."""
     parameters = layout_of(config).parameters(state)
-    if isinstance(config, TransformerConfig):
-        parameters.vectors[POSITIONS] = sinusoidal_positions(positions, config.width, config.positions).numpy()
+    if positions is not None:
+        parameters.vectors[POSITIONS] = positions
     return parameters
 
 

@@ -1,0 +1,106 @@
+"""A model as its float graphs in ONNX Runtime: the original of its int8 graphs where there is no PyTorch."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from service.bundle.limits import SOURCE_STEP, length_limit
+from service.bundle.vocabulary import BOS, EOS
+from training.data.padding import PaddedPairs, pad
+from training.export.bundle import write_float_graphs
+from training.export.compare import Reference
+from training.export.graphs.architecture import make_graphs, parameters_of
+from training.export.graphs.precision import Arithmetic
+from training.export.layouts import sinusoidal_table
+from training.export.manifest import ModelDescription
+from training.export.parameters import OUTPUT_BIAS, Floats, StateArrays
+from training.export.parity import force
+from training.export.sessions import Stepper, open_session
+from training.recipe import TransformerConfig
+
+ROWS = 16
+"""Sentences that are translated together."""
+
+
+class FloatGraphs:
+    """The fp32 graphs of a model, in a temporary folder for as long as they are used."""
+
+    name, is_graph = "the float graph", True
+
+    def __init__(self, model: ModelDescription, state: StateArrays) -> None:
+        self._model, self._state = model, state
+        self._parameters = parameters_of(model.network, state, self.positions(model.max_tokens))
+        self._vocabulary = len(self._parameters.vectors[OUTPUT_BIAS])
+        self._folder = tempfile.TemporaryDirectory()
+        write_float_graphs(model.network, self._parameters, None, Path(self._folder.name))
+        self._stepper = self._stepper_in(Path(self._folder.name))
+
+    def state(self) -> StateArrays:
+        """Return the parameters of the model."""
+        return self._state
+
+    def positions(self, length: int) -> Floats | None:
+        """Return the table of positions, if the model has one."""
+        config = self._model.network
+        if not isinstance(config, TransformerConfig):
+            return None
+        return sinusoidal_table(length, config.width, config.positions)
+
+    def reference(self, batch: PaddedPairs, bias: Floats | None = None) -> Reference:
+        """Return forced decoding by the float graphs; see ``Original``."""
+        if bias is None:
+            return self._reference(batch, Path(self._folder.name), self._stepper)
+        with tempfile.TemporaryDirectory() as name:
+            write_float_graphs(self._model.network, self._parameters, bias, Path(name))
+            return self._reference(batch, Path(name), self._stepper_in(Path(name)))
+
+    def translate(
+        self, sources: Sequence[Sequence[int]], longest: int, allowed: Sequence[npt.NDArray[np.bool_]] | None = None
+    ) -> list[list[int]]:
+        """Return greedy translations of sources that are closed as the model reads them, without end tokens.
+
+        ``allowed``, a bool [V] for each source: the tokens that its translation may contain; None: all.
+        """
+        found: list[list[int]] = [[] for _ in sources]
+        order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
+        for start in range(0, len(order), ROWS):
+            group = order[start : start + ROWS]
+            masks = None if allowed is None else np.stack([allowed[index] for index in group])
+            for index, ids in zip(
+                group, self._greedy([sources[index] for index in group], longest, masks), strict=True
+            ):
+                found[index] = ids
+        return found
+
+    def _greedy(
+        self, sources: Sequence[Sequence[int]], longest: int, allowed: npt.NDArray[np.bool_] | None
+    ) -> list[list[int]]:
+        source, lengths = pad(sources, SOURCE_STEP)
+        self._stepper.start(source, lengths)
+        limits = [length_limit(length, min(longest, self._model.max_tokens)) for length in lengths.tolist()]
+        rows, tokens = np.arange(len(sources)), np.full(len(sources), BOS, np.int64)
+        found: list[list[int]] = [[] for _ in sources]
+        open_rows = set(rows.tolist())
+        while open_rows:
+            ids, _ = self._stepper.step(tokens, 1 if allowed is None else self._vocabulary)
+            best = 0 if allowed is None else allowed[rows[:, None], ids].argmax(1)
+            tokens = ids[rows, best]
+            for row in sorted(open_rows):
+                if tokens[row] != EOS:
+                    found[row].append(int(tokens[row]))
+                if tokens[row] == EOS or len(found[row]) >= limits[row]:
+                    open_rows.remove(row)
+        return found
+
+    def _stepper_in(self, folder: Path) -> Stepper:
+        return Stepper(make_graphs(self._model.network, Arithmetic()), folder, "fp32", self._model.max_tokens)
+
+    def _reference(self, batch: PaddedPairs, folder: Path, stepper: Stepper) -> Reference:
+        result = force(open_session(folder / "forced.fp32.onnx"), batch)
+        stepper.start(batch.source, batch.source_lengths)
+        best = np.stack([stepper.step(tokens, 1)[0][:, 0] for tokens in batch.target_in.T], 1)
+        attention = {kind: weights for kind, weights in result.items() if kind.endswith("attention")}
+        return Reference(result["logprobs"], attention, best, self._vocabulary)

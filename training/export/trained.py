@@ -1,0 +1,103 @@
+"""Exports PyTorch networks: they are what their graphs are made of and compared with."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from service.bundle.vocabulary import BOS, PAD
+from training.data.batching import Batch, batch_of
+from training.data.padding import PaddedPairs
+from training.export.bundle import ExportOptions, write_bundle
+from training.export.card import ModelCard
+from training.export.compare import Reference
+from training.export.graphs.architecture import NetworkConfig
+from training.export.manifest import Subwords, describe
+from training.export.parameters import SUPPRESSED, Floats, StateArrays
+from training.export.quantise import IdPair
+from training.networks.interface import Network
+from training.networks.transformer import sinusoidal_positions
+from training.recipe import Recipe, TransformerConfig
+
+
+def export_bundle(
+    network: Network,
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    pairs: Sequence[IdPair],
+    out_dir: Path,
+    options: ExportOptions,
+) -> Path:
+    """Write the bundle of a network that a recipe trained; see ``write_bundle``."""
+    subwords = Subwords(tokenizer, tokenizer.get_vocab_size())
+    assert isinstance(options.card, ModelCard)
+    card = options.card.with_recipe(recipe)
+    return write_bundle(
+        NetworkOriginal(network), subwords, describe(recipe), pairs, out_dir, replace(options, card=card)
+    )
+
+
+class NetworkOriginal:
+    """A PyTorch network as the original of graphs."""
+
+    name, is_graph = "PyTorch", False
+
+    def __init__(self, network: Network, config: NetworkConfig) -> None:
+        assert isinstance(network, nn.Module)
+        network.eval()
+        self._network, self._module, self._config = network, network, config
+
+    def state(self) -> StateArrays:
+        """Return the network's parameters."""
+        return {name: tensor.detach().float().cpu().numpy() for name, tensor in self._module.state_dict().items()}
+
+    def positions(self, length: int) -> Floats | None:
+        """Return the network's table of positions, if it has one."""
+        if not isinstance(self._config, TransformerConfig):
+            return None
+        return sinusoidal_positions(length, self._config.width, self._config.positions).numpy()
+
+    def reference(self, batch: PaddedPairs, bias: Floats | None = None) -> Reference:
+        """Return forced decoding by the network; see ``Original``."""
+        with self._output_bias(bias):
+            return torch_reference(self._network, batch_of(batch))
+
+    @contextmanager
+    def _output_bias(self, bias: Floats | None) -> Iterator[None]:
+        """Give the network another output bias for as long as it is open; None: its own."""
+        if bias is None:
+            yield
+            return
+        parameter = self._module.get_parameter("output_bias")
+        own = parameter.data
+        parameter.data = torch.from_numpy(bias)
+        try:
+            yield
+        finally:
+            parameter.data = own
+
+
+def torch_reference(network: Network, batch: Batch) -> Reference:
+    """Return forced decoding by the network, without the tokens that the graphs never produce."""
+    chosen, best, vocabulary = [], [], 0
+    with torch.no_grad():
+        memory = network.encode(batch.source, batch.source_lengths)
+        decoded = network.decode(batch.target_in, memory)
+        # One sentence after the other: with a large vocabulary, the logits of all of them take a gigabyte.
+        for hidden, target in zip(decoded.hidden, batch.target_out, strict=True):
+            logits: Tensor = network.logits(hidden[None]).float()[0]  # [T, V]
+            logits[:, [PAD, BOS]] = SUPPRESSED
+            chosen.append(logits.log_softmax(-1).gather(-1, target[:, None]).squeeze(-1))
+            best.append(logits.argmax(-1))
+            vocabulary = logits.shape[-1]
+    attention = {
+        "cross_attention": decoded.cross_attention,
+        "encoder_attention": memory.attention,
+        "decoder_attention": decoded.decoder_attention,
+    }
+    arrays = {kind: weights.numpy() for kind, weights in attention.items() if weights is not None}
+    return Reference(torch.stack(chosen).numpy(), arrays, torch.stack(best).numpy(), vocabulary)
