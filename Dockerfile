@@ -18,14 +18,14 @@ COPY deploy/wheel.py deploy/wheel.py
 RUN mkdir service training translucent_mt && touch translucent_mt/__init__.py
 
 FROM base AS cpu-packages
-RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[cpu,documents,png,tracing]'
+RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[cpu,documents,import,png,tracing]'
 COPY service service
 COPY training training
 COPY translucent_mt translucent_mt
 RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .
 
 FROM base AS gpu-packages
-RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[gpu,documents,png,tracing]'
+RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[gpu,documents,import,png,tracing]'
 COPY service service
 COPY training training
 COPY translucent_mt translucent_mt

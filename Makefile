@@ -100,7 +100,7 @@ $(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what serving needs ($(ACCELERATOR))"
 	@rm -f $(VENV)/serving-* $(VENV)/development-* $(VENV)/bench-*
 	@$(BIN)/python -m pip uninstall --quiet --quiet --yes $(OTHER_RUNTIME)
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),client,documents,png]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),client,documents,import,png]'
 	@touch $@
 
 $(VENV)/development-$(ACCELERATOR): $(VENV)/serving-$(ACCELERATOR)
@@ -131,7 +131,7 @@ $(SBOM): pyproject.toml constraints.txt $(VENV)/supply-installed
 	@echo "Installing what an image has, to look at it"
 	@$(BIN)/python -m venv --clear --without-pip $(SHIPPED)
 	@$(BIN)/python -m pip --python $(SHIPPED)/bin/python install --quiet --quiet --disable-pip-version-check \
-		--constraint constraints.txt '.[$(ACCELERATOR),documents,png,tracing]'
+		--constraint constraints.txt '.[$(ACCELERATOR),documents,import,png,tracing]'
 	@mkdir -p $(@D)
 	@$(SUPPLY)/cyclonedx-py environment --pyproject pyproject.toml --mc-type application --output-reproducible \
 		--output-file $@ $(SHIPPED)/bin/python

@@ -48,12 +48,18 @@ def translucent(
 cli.command()(serve)
 
 
-@cli.command()
+models_commands = typer.Typer(invoke_without_command=True)
+
+
+@models_commands.callback()
 def models(
+    context: typer.Context,
     models_dir: ModelsDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifests as a JSON list.")] = False,
 ) -> None:
-    """List the models of a folder, after checking every file of theirs."""
+    """List the models of a folder, after checking every file of theirs; or add one."""
+    if context.invoked_subcommand is not None:
+        return
     folder = read_settings(models_dir=models_dir).models_dir
     try:
         found, refused = catalogue.read_bundles(folder)
@@ -65,6 +71,7 @@ def models(
         fail("\n".join(error.message for error in refused), FAILED)
 
 
+cli.add_typer(models_commands, name="models")
 cli.command()(translate)
 cli.command()(detect)
 

@@ -27,7 +27,7 @@ def test_images_are_of_numbered_users_without_torch_and_without_registries() -> 
     assert list(stages())[-1] == "cpu", "the default"
     assert re.search(r"^USER [1-9]\d*:[1-9]\d*$", stages()["runtime"], re.MULTILINE)
     assert not re.search(r"https?://|index-url|\[.*training.*\]", DOCKERFILE)
-    installs = re.findall(r"install .*\[(?:cpu|gpu),documents,png,tracing\]", DOCKERFILE)
+    installs = re.findall(r"install .*\[(?:cpu|gpu),documents,import,png,tracing\]", DOCKERFILE)
     assert len(installs) == 2
     assert all("--constraint constraints.txt" in line for line in installs)
 

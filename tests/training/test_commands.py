@@ -14,9 +14,9 @@ from service.bundle.manifest import GoldRate
 from tests.support.exported import recipe_of
 from tests.support.tiny_networks import bahdanau, transformer
 from training.__main__ import app
-from training.cli.export import next_version
 from training.data.subwords import train_tokenizer
 from training.export.card_inputs import read_alignment, read_scores
+from training.export.manifest import next_version
 from training.networks.build import build_network
 from training.recipe import BahdanauConfig, TransformerConfig, VocabularyConfig
 from training.runs.folder import RunFolder

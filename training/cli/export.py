@@ -1,15 +1,15 @@
 """The command that turns a run folder into a bundle."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from service.bundle.manifest import MANIFEST_NAME, DecodingDefaults, Precision
+from service.bundle.manifest import DecodingDefaults, Precision
 from training.data.dataset import EncodedPairs
 from training.export.bundle import ExportOptions, require_replaceable
 from training.export.card_inputs import read_alignment, read_scores
+from training.export.manifest import next_version
 from training.export.quantise import calibration_pairs
 from training.export.shortlist import Shortlist, learn_shortlist
 from training.export.trained import export_bundle
@@ -79,20 +79,6 @@ def export(
     pairs = calibration_pairs(EncodedPairs.load(folder.development_pairs), CALIBRATION_PAIRS)
     export_bundle(trained.network, trained.tokenizer, trained.recipe, pairs, output, options)
     typer.echo(f"{output}: {trained.recipe.name} from {trained.weights}")
-
-
-def next_version(output: Path) -> str:
-    """Return the version after that of the bundle in ``output``; 1 if there is no bundle.
-
-    Raises ValueError for a version that is not a whole number.
-    """
-    manifest = output / MANIFEST_NAME
-    if not manifest.exists():
-        return "1"
-    before = str(json.loads(manifest.read_text(encoding="utf-8"))["version"])
-    if not before.isdecimal():
-        raise ValueError(f"{output} has version {before!r}, which is not a whole number: give --version")
-    return str(int(before) + 1)
 
 
 def shortlist_of(folder: RunFolder, recipe: Recipe, vocabulary: int) -> Shortlist:

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from service.bundle.load import load_bundle
-from training.cli.export import next_version
 from training.data.reading import read_pairs
 from training.export.card import check_table
+from training.export.manifest import next_version
 from training.imports.argos import installed_packages, read_argos
 from training.imports.bundle import ImportOptions
 from training.imports.check import compare, write_verdict

@@ -1,12 +1,21 @@
 """The description of a model for export, which comes from a recipe or an import, and its manifest."""
 
+import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from onnx import TensorProto, helper
 from tokenizers import Tokenizer
 
-from service.bundle.manifest import TARGET_TOKENIZER_NAME, AlignmentHead, DecodingDefaults, Precision, TargetLanguage
+from service.bundle.manifest import (
+    MANIFEST_NAME,
+    TARGET_TOKENIZER_NAME,
+    AlignmentHead,
+    DecodingDefaults,
+    Precision,
+    TargetLanguage,
+)
 from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.export.graphs.architecture import GRAPH_KINDS, Graphs, NetworkConfig, attention_sizes
@@ -128,3 +137,17 @@ def _of_version_2(model: ModelDescription, subwords: Subwords) -> dict[str, Any]
     if subwords.unknown is not None:
         result["special_ids"] = {"pad": PAD, "bos": BOS, "eos": EOS, "unk": subwords.unknown}
     return result
+
+
+def next_version(output: Path) -> str:
+    """Return the version after that of the bundle in ``output``; 1 if there is no bundle.
+
+    Raises ValueError for a version that is not a whole number.
+    """
+    manifest = output / MANIFEST_NAME
+    if not manifest.exists():
+        return "1"
+    before = str(json.loads(manifest.read_text(encoding="utf-8"))["version"])
+    if not before.isdecimal():
+        raise ValueError(f"{output} has version {before!r}, which is not a whole number: give --version")
+    return str(int(before) + 1)

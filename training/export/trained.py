@@ -36,9 +36,8 @@ def export_bundle(
     subwords = Subwords(tokenizer, tokenizer.get_vocab_size())
     assert isinstance(options.card, ModelCard)
     card = options.card.with_recipe(recipe)
-    return write_bundle(
-        NetworkOriginal(network), subwords, describe(recipe), pairs, out_dir, replace(options, card=card)
-    )
+    original = NetworkOriginal(network, recipe.network)
+    return write_bundle(original, subwords, describe(recipe), pairs, out_dir, replace(options, card=card))
 
 
 class NetworkOriginal:

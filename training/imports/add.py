@@ -1,0 +1,99 @@
+"""Recognises a downloaded model and adds its bundle to a folder of models, for `translucent models add`.
+
+Nothing here needs PyTorch: int8 graphs are compared with the float graphs of the same model in ONNX Runtime.
+"""
+
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from training.export.manifest import next_version
+from training.imports.argos import METADATA, read_argos
+from training.imports.bundle import ImportOptions, write_import
+from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctranslate2
+from training.imports.files import ImportRefused
+from training.imports.firefox import FirefoxOptions, read_firefox
+from training.imports.source import Format, ImportedModel
+
+SOURCE_MODELS, TARGET_MODELS = ("source.spm", "sentencepiece.model", "spm.model"), ("target.spm",)
+"""Names of SentencePiece models that people put beside a CTranslate2 model."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddOptions:
+    """What the user says of the model; everything may be left out if its files say it."""
+
+    name: str | None = None
+    """The bundle's name; None: format and languages, such as ``firefox-en-es``."""
+    source: str | None = None
+    target: str | None = None
+    spm: Path | None = None
+    """For CTranslate2: the SentencePiece model of the source, and of the target if it has no own one."""
+    target_spm: Path | None = None
+    licence: str | None = None
+    text: Sequence[str] = ()
+    """Sentences of the source language, which make int8 faster."""
+
+
+def add_model(path: Path, models: Path, options: AddOptions) -> tuple[Path, ImportedModel]:
+    """Write the bundle of a downloaded model into a folder of models; return its folder, and the model.
+
+    Raises ImportRefused in one sentence for what cannot be added.
+    """
+    found = format_of(path)
+    model = _READERS[found](path, options)
+    name = options.name or "-".join([found, model.source_languages[0], model.targets[0].language]).lower()
+    folder = models / name
+    made = ImportOptions(options.text, next_version(folder))
+    return write_import(replace(model, name=name), folder, made), model
+
+
+def format_of(path: Path) -> Format:
+    """Return the format of a downloaded model by its files; raises ImportRefused for all that cannot be added."""
+    if path.is_file() and zipfile.is_zipfile(path):
+        return "argos"
+    if not path.is_dir():
+        missing = "there is no such file or folder" if not path.exists() else "it is no package"
+        raise ImportRefused(f"{path}: {missing}; the folder of a downloaded model, or an .argosmodel, is needed")
+    if (path / METADATA).is_file() and (path / "model" / MODEL).is_file():
+        return "argos"
+    if (path / MODEL).is_file():
+        return "ctranslate2"
+    if any(path.glob("model.*.bin*")):
+        return "firefox"
+    if (path / "pytorch_model.bin").is_file() or any(path.glob("*.safetensors")):
+        raise ImportRefused(
+            f"{path}: it is a checkpoint of PyTorch, which is read in the training environment: "
+            f"python -m training import opus-mt {path} --output models/{path.resolve().name}"
+        )
+    raise ImportRefused(
+        f"{path}: it is no model that can be added: Firefox (model.….bin), CTranslate2 ({MODEL}) or Argos "
+        f"({METADATA}, model/{MODEL})"
+    )
+
+
+def _firefox(path: Path, options: AddOptions) -> ImportedModel:
+    return read_firefox(path, FirefoxOptions("firefox", options.source, options.target, options.licence))
+
+
+def _argos(path: Path, options: AddOptions) -> ImportedModel:
+    return read_argos(path, None, options.licence)
+
+
+def _ctranslate2(path: Path, options: AddOptions) -> ImportedModel:
+    if options.source is None or options.target is None:
+        raise ImportRefused(f"{path}: a CTranslate2 model does not say its languages; give --from and --to")
+    source = options.spm or _first(path, SOURCE_MODELS)
+    if source is None:
+        raise ImportRefused(f"{path}: its SentencePiece model is not in it; give --spm, and --target-spm if it has two")
+    target = options.target_spm or (None if options.spm else _first(path, TARGET_MODELS))
+    known = Ctranslate2Options("ctranslate2", (options.source,), (options.target,), source, target, options.licence)
+    return read_ctranslate2(path, known)
+
+
+def _first(folder: Path, names: Sequence[str]) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+_READERS = {"firefox": _firefox, "argos": _argos, "ctranslate2": _ctranslate2}
