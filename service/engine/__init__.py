@@ -77,8 +77,8 @@ from service.engine.scheduling.admission import admission_error as admission_err
 from service.engine.scheduling.admission import overloaded as overloaded
 from service.engine.scheduling.admission import require_running as require_running
 from service.engine.scheduling.interface import SentenceWorker as SentenceWorker
-from service.engine.scheduling.scheduler import DEFAULT_ROWS as DEFAULT_ROWS
-from service.engine.scheduling.scheduler import Budget as Budget
+from service.engine.scheduling.pending import DEFAULT_ROWS as DEFAULT_ROWS
+from service.engine.scheduling.pending import Budget as Budget
 from service.engine.search.options import normalised_score as normalised_score
 from service.engine.text.answer_checks import is_better as is_better
 from service.engine.text.answer_checks import is_checked as is_checked
@@ -171,7 +171,7 @@ _LOADED_LATER = {
     "release_memory": ".lazy.memory",
     "trim_memory": ".lazy.memory",
     "Worker": ".scheduling.worker",
-    "WorkerSettings": ".scheduling.requests",
+    "WorkerSettings": ".scheduling.pending",
     "split_sentences": ".text.segmenter",
     "Translator": ".translation.translator",
 }

@@ -18,8 +18,7 @@ from service.engine.jobs import MAX_BEAM_SIZE
 from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
-from service.engine.scheduling.pending import WorkerSettings
-from service.engine.scheduling.scheduler import DEFAULT_ROWS
+from service.engine.scheduling.pending import DEFAULT_ROWS, WorkerSettings
 from service.engine.scheduling.worker import Worker
 from service.engine.text.tokenizer import load_tokenizers
 from service.engine.translation.translator import Translator

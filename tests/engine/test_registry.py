@@ -24,8 +24,7 @@ from service.engine.loader import (
     suiting,
 )
 from service.engine.registry import Registry
-from service.engine.scheduling.pending import WorkerSettings
-from service.engine.scheduling.scheduler import Budget
+from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine.types import TranslationOptions
 from tests.support.manifests import manifest_document, write_bundle
 from tests.support.models_folder import WriteModel, model_writer

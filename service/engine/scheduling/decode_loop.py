@@ -9,10 +9,9 @@ from service.engine.attention.quality_signals import repeats
 from service.engine.attention.selection import check_size
 from service.engine.errors import EngineError
 from service.engine.events import EventListener, SentenceFinished, SentencesCancelled, StepDone
-from service.engine.jobs import SentenceResult
+from service.engine.jobs import ScoringRequest, SentenceResult
 from service.engine.model.interface import Model
-from service.engine.scheduling.batch import Batch, Finished
-from service.engine.scheduling.batch_choice import Running, choose_batches
+from service.engine.scheduling.batch import Batch, Finished, Running, choose_batches
 from service.engine.scheduling.pending import PendingSentence
 from service.engine.scheduling.requests import RequestTable
 
@@ -70,10 +69,10 @@ class DecodeLoop:
         if now < self._next_deadline:
             return
         for batch in self._batches.values():
-            for request in batch.drop(lambda request: _deadline(request) <= now):
+            for request in batch.drop(lambda request: request.deadline <= now):
                 self._table.expire(request)
-        owners = (request for batch in self._batches.values() for request in batch.owners)
-        self._next_deadline = min(map(_deadline, owners), default=float("inf"))
+        deadlines = (request.deadline for batch in self._batches.values() for request in batch.owners)
+        self._next_deadline = min(deadlines, default=float("inf"))
 
     def _drop_cancelled(self) -> None:
         """Drop the sentences of disconnected callers, queued or running."""
@@ -91,7 +90,7 @@ class DecodeLoop:
         now = self._clock()
         for request in requests:
             request.joined = now
-            self._next_deadline = min(self._next_deadline, _deadline(request))
+            self._next_deadline = min(self._next_deadline, request.deadline)
         try:
             for key, of_batch in self._by_batch(requests).items():
                 if key not in self._batches:
@@ -107,11 +106,11 @@ class DecodeLoop:
         """Return the sentences that join each batch."""
         by_width: dict[int, list[PendingSentence]] = {}
         for request in requests:
-            by_width.setdefault(request.job.search.beam_size, []).append(request)
+            by_width.setdefault(request.rows, []).append(request)
         joining: dict[BatchKey, list[PendingSentence]] = {}
         for width, of_width in by_width.items():
             running = self._running(width, 0), self._running(width, 1)
-            sources = [len(request.job.source_ids) for request in of_width]
+            sources = [request.tokens for request in of_width]
             for request, number in zip(of_width, choose_batches(sources, running, self._model.step_cost), strict=True):
                 joining.setdefault((width, number), []).append(request)
         return joining
@@ -119,7 +118,7 @@ class DecodeLoop:
     def _running(self, width: int, number: int) -> Running:
         batch = self._batches.get((width, number))
         owners = batch.owners if batch is not None else ()
-        return Running(len(owners), max((len(request.job.source_ids) for request in owners), default=0))
+        return Running(len(owners), max((request.tokens for request in owners), default=0))
 
     def _run_step(self, batch: RunningBatch) -> list[Finished[PendingSentence]] | None:
         """Decode one token of every row and return the finished sentences; None if the run failed."""
@@ -153,7 +152,7 @@ class DecodeLoop:
         self._on_event(
             SentenceFinished(
                 model=self._name,
-                source_tokens=len(request.job.source_ids),
+                source_tokens=request.tokens,
                 target_tokens=len(best.ids),
                 queue_seconds=queued,
                 compute_seconds=computed,
@@ -165,16 +164,18 @@ class DecodeLoop:
         )
         encoding, trace, weights = request.encode_seconds, sentence.trace, sentence.weights
         result = SentenceResult(hypotheses, queued, computed, encoding, trace=trace, step_weights=weights)
-        if request.job.score is None:
+        wanted = request.job.score
+        if wanted is None:
             self._table.resolve(request, result)
             return
         closed = best.ids if best.finish_reason == "eos" else (*best.ids, self._model.eos)
         try:
-            check_size(request.job.score.limit, len(request.job.source_ids), len(closed))
+            check_size(wanted.limit, request.tokens, len(closed))
         except EngineError as error:
             self._table.fail(request, error)
             return
-        self._table.queue_scoring(request, result, closed)
+        request.translation, request.translated = result, now
+        self._table.queue_scoring(request, ScoringRequest(request.job.source_ids, closed, request.job.deadline, wanted))
 
     def _clear(self) -> list[PendingSentence]:
         """Remove every sentence from every batch, because their arrays may be invalid."""
@@ -214,7 +215,3 @@ def _join(batch: RunningBatch, requests: Sequence[PendingSentence]) -> None:
     batch.join(memories[0][0], [at for _, at in memories], [(request, request.job) for request in requests])
     for request in requests:
         request.memory = None  # the batch has a copy of it
-
-
-def _deadline(request: PendingSentence) -> float:
-    return float("inf") if request.job.deadline is None else request.job.deadline

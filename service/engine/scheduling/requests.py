@@ -7,28 +7,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
 from service.engine.errors import EngineFailure, NotReady
-from service.engine.events import (
-    EventListener,
-    LoadChanged,
-    RequestRejected,
-    RunFailed,
-)
+from service.engine.events import EventListener, LoadChanged, RequestRejected, RunFailed
 from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 from service.engine.model_info import WorkerState
 from service.engine.scheduling.admission import QueueStatus, admission_error, require_running
-from service.engine.scheduling.division import Division
-from service.engine.scheduling.open_requests import OpenRequests
-from service.engine.scheduling.pending import (
-    AnyRequest,
-    PendingScoring,
-    PendingSentence,
-    QueuedScoring,
-    WorkerSettings,
-)
-from service.engine.scheduling.scheduler import SHORT_TOKENS, Plan, Scheduler, Waiting
-from service.engine.scheduling.scoring_queue import ScoringQueue
+from service.engine.scheduling.pending import OpenRequests, PendingRequest, PendingSentence, Scoring, WorkerSettings
+from service.engine.scheduling.scheduler import SHORT_TOKENS, Division, Plan, Scheduler, ScoringQueue
 
 WORKING = (WorkerState.RUNNING, WorkerState.DRAINING)  # the states in which the threads run
+MOST_FAILURES = 3  # runs of one kind that may fail in a row before the worker is dead
 IDLE_SECONDS = 1.0  # the time between two heartbeats of an idle decode thread
 _LOG = logging.getLogger(__name__)
 
@@ -45,12 +32,12 @@ class RequestTable(OpenRequests):
     ) -> None:
         decoders = settings.inter_threads or 1
         super().__init__(name, on_event, decoders)
-        self._settings, self._clock = settings, clock
+        self._budget, self._clock = settings.budget, clock
         self._to_encode, self._to_score = threading.Condition(self._lock), threading.Condition(self._lock)
         self._numbers = itertools.count()
-        self._scheduler: Scheduler[PendingSentence] = Scheduler(settings.budget)
+        self._scheduler = Scheduler(settings.budget)
         self._division = Division(self._scheduler, decoders, settings.first_rows)
-        self._scoring: ScoringQueue[QueuedScoring] = ScoringQueue(settings.scoring)
+        self._scoring = ScoringQueue()
         self._reported = (0, 0, 0)  # the rows, sentences and queue of the last LoadChanged
         self._state = WorkerState.NEW
         self._heartbeats = [clock()] * decoders
@@ -92,12 +79,9 @@ class RequestTable(OpenRequests):
             self.check_room(deadline, len(jobs), tokens)
             now = self._clock()
             numbers = ids or [next(self._numbers) for _ in jobs]
-            requests = [PendingSentence(number, job, now) for number, job in zip(numbers, jobs, strict=True)]
             short = tokens <= SHORT_TOKENS
-            self._scheduler.add(
-                Waiting(each, each.job.search.beam_size, len(each.job.source_ids), each.job.deadline, short, now)
-                for each in requests
-            )
+            requests = [PendingSentence(number, job, now, short) for number, job in zip(numbers, jobs, strict=True)]
+            self._scheduler.add(requests)
             for request in requests:
                 self._add(request)
             self._wake_encoder(now)
@@ -107,12 +91,11 @@ class RequestTable(OpenRequests):
         """Queue the scoring of a given translation; raise the errors of check_room."""
         with self._lock:
             require_running(self._name, self._state)
-            full = len(self._scoring) >= self._settings.budget.queued_sentences
+            full = len(self._scoring) >= self._budget.queued_sentences
             self._require(QueueStatus(full, self._scoring.seconds), job.deadline)
-            now = self._clock()
-            request = PendingScoring(next(self._numbers) if request_id is None else request_id, job, now)
+            request = PendingRequest(next(self._numbers) if request_id is None else request_id)
             self._add(request)
-            self._queue_scoring(QueuedScoring(request, job, now))
+            self.queue_scoring(request, job)
         return request.future
 
     # The life cycle of the worker.
@@ -163,7 +146,7 @@ class RequestTable(OpenRequests):
         """Record that a run of this kind has succeeded; each kind belongs to one thread, so this needs no lock."""
         self._failures.pop(kind, None)
 
-    def run_failed(self, kind: str, requests: Sequence[AnyRequest]) -> None:
+    def run_failed(self, kind: str, requests: Sequence[PendingRequest]) -> None:
         """Record the current exception as a failed run and fail its requests; several in a row end the worker.
 
         Each kind of run has its own count: other runs do not repair a broken decoder.
@@ -171,7 +154,7 @@ class RequestTable(OpenRequests):
         _LOG.exception("A run of the model failed (%s, %s, %d sentences lost)", self._name, kind, len(requests))
         with self._lock:
             self._failures[kind] = self._failures.get(kind, 0) + 1
-            self._broken = self._broken or self._failures[kind] >= self._settings.failures
+            self._broken = self._broken or self._failures[kind] >= MOST_FAILURES
             self._scheduler.discard(set(requests))
         self._on_event(RunFailed(self._name))
         error = EngineFailure.of_a_run()
@@ -192,7 +175,7 @@ class RequestTable(OpenRequests):
                 self._changed.wait(IDLE_SECONDS)
         return False
 
-    def take_cancelled(self, number: int) -> tuple[set[AnyRequest], int]:
+    def take_cancelled(self, number: int) -> tuple[set[PendingRequest], int]:
         """Return the requests that were cancelled since the last call, and how many of them were still queued."""
         if not self._departed[number]:
             return set(), 0
@@ -200,7 +183,7 @@ class RequestTable(OpenRequests):
             left, self._departed[number] = self._departed[number], set()
             return left, len(self._scheduler.discard(left))
 
-    def schedule(self, number: int, now: float, rows: int, sentences: int) -> Plan[PendingSentence]:
+    def schedule(self, number: int, now: float, rows: int, sentences: int) -> Plan:
         """Return the sentences that join a decode thread with this load."""
         if self._is_settled(number, rows, sentences):
             return Plan([], [])
@@ -241,14 +224,13 @@ class RequestTable(OpenRequests):
             self._scheduler.make_ready(set(requests))
             self._changed.notify_all()
 
-    def queue_scoring(self, request: PendingSentence, translation: SentenceResult, target: tuple[int, ...]) -> None:
-        """Queue the translation of a sentence for scoring before the answer; it was admitted with its sentence."""
-        job = request.job
-        scoring = ScoringRequest(job.source_ids, target, job.deadline, job.score)
+    def queue_scoring(self, request: PendingRequest, job: ScoringRequest) -> None:
+        """Queue a translation for scoring before the answer; that of a sentence was admitted with it."""
         with self._lock:
-            self._queue_scoring(QueuedScoring(request, scoring, self._clock(), translation))
+            self._scoring.add(request, job)
+            self._to_score.notify()
 
-    def take_to_score(self) -> list[QueuedScoring]:
+    def take_to_score(self) -> list[Scoring]:
         """Wait for the next translations to score together; return none at the end."""
         with self._lock:
             while not self._stages_end:
@@ -262,10 +244,6 @@ class RequestTable(OpenRequests):
         if error is not None:
             self._on_event(RequestRejected(self._name, error.code))
             raise error
-
-    def _queue_scoring(self, scoring: QueuedScoring) -> None:
-        self._scoring.add(scoring, len(scoring.job.source_ids) + len(scoring.job.target_ids))
-        self._to_score.notify()
 
     def _report_load(self) -> None:
         """Report the load if it has changed; this runs inside the lock, so that reports keep their order."""

@@ -1,4 +1,4 @@
-"""Decides which sentences join the running batches between two steps, and which translations are scored together.
+"""Decides which sentences join the running batches of a model's threads, and which translations are scored together.
 
 It reads no clock and takes no lock; the request table does both. The rules:
 
@@ -10,17 +10,15 @@ overtake those of long requests that are not encoded yet, and a few rows are kep
 4. A sentence that was overtaken `max_overtakes` times is not overtaken again: the batch drains, and it is next.
 """
 
+import math
 from collections import deque
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any, Generic, TypeVar
 
-from service.engine.jobs import MAX_BEAM_SIZE
+from service.engine.jobs import ScoringRequest
+from service.engine.scheduling.admission import ThroughputEstimator
+from service.engine.scheduling.pending import Budget, PendingRequest, PendingSentence, Scoring
 
-Owner = TypeVar("Owner")
-
-DEFAULT_ROWS = 160  # on a CPU, a step of more rows takes longer and is no faster per row
 SCAN_LIMIT = 64  # sentences that are considered after the first that does not fit; limits the work of a round
 SHORT_TOKENS = 24  # a request of so many source tokens is short
 KEPT_SHARE = 16  # one part in so many of the rows is kept for short requests
@@ -34,59 +32,27 @@ HURRY_SECONDS = 1.0
 # Encoded source tokens that may wait: at most so many before more of a long request is encoded (2 MB), and before a
 # short request is encoded (4 MB).
 READY_TOKENS, READY_BEFORE_SHORT = 512, 1024
+# One scoring run; tokens are of both sides together, and a single translation may have more.
+SCORED_TOGETHER, SCORED_TOKENS = 16, 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """The limits of running and waiting work."""
-
-    rows: int = DEFAULT_ROWS  # hypotheses decoded together: sentences times beam width; 0: chosen with the device
-    queued_sentences: int = 8192
-    queued_tokens: int = 524_288
-    max_overtakes: int = 16  # times that younger sentences may overtake a waiting one
-
-    def __post_init__(self) -> None:
-        """Raise ValueError if a sentence could wait for ever."""
-        if 0 < self.rows < MAX_BEAM_SIZE:
-            raise ValueError(f"rows is {self.rows}, but one sentence may need {MAX_BEAM_SIZE}")
-        if min(self.queued_sentences, self.queued_tokens) < 1 or self.max_overtakes < 0:
-            raise ValueError(
-                "queued_sentences and queued_tokens must be positive, and max_overtakes must not be negative"
-            )
-
-
-@dataclass(slots=True, eq=False)
-class Waiting(Generic[Owner]):
-    """A sentence in the queue, with its cost and its deadline."""
-
-    owner: Owner
-    rows: int
-    tokens: int
-    deadline: float | None = None
-    short: bool = False  # whether its request is short
-    since: float = 0.0  # the time of its arrival
-    taken: bool = False  # whether the encoder has taken it
-    ready: bool = False  # whether it is encoded
-    passed: int = 0  # how often younger ones have overtaken it
-
-
-@dataclass(frozen=True, slots=True)
-class Plan(Generic[Owner]):
+class Plan:
     """The changes before the next step."""
 
-    admitted: list[Owner]
-    expired: list[Owner]
+    admitted: list[PendingSentence]
+    expired: list[PendingSentence]
     rows: int = field(default=0, compare=False)  # of the admitted sentences
 
 
-class Scheduler(Generic[Owner]):
+class Scheduler:
     """The queue of waiting sentences and the rules by which they leave it."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.tokens = 0  # source tokens waiting
         self.ready_rows = 0  # of the encoded sentences that wait
-        self._queue: deque[Waiting[Owner]] = deque()  # encoded sentences, those being encoded, then the others
+        self._queue: deque[PendingSentence] = deque()  # encoded sentences, those being encoded, then the others
         self._next_deadline = float("inf")  # no waiting sentence expires before this
         self._least_rows = {True: budget.rows, False: budget.rows}  # a bound for short sentences, and for others
 
@@ -101,7 +67,7 @@ class Scheduler(Generic[Owner]):
         )
         return fits or not self._queue
 
-    def add(self, entries: Iterable[Waiting[Owner]]) -> None:
+    def add(self, entries: Iterable[PendingSentence]) -> None:
         """Put the sentences of one request at the end of the queue, or before those of long requests if it is short.
 
         The longest sentence is first. Sentences of similar length then run together, so that less memory is padding,
@@ -112,10 +78,9 @@ class Scheduler(Generic[Owner]):
             self.tokens += entry.tokens
             self.ready_rows += entry.rows if entry.ready else 0
             self._least_rows[entry.short] = min(self._least_rows[entry.short], entry.rows)
-            if entry.deadline is not None:
-                self._next_deadline = min(self._next_deadline, entry.deadline)
+            self._next_deadline = min(self._next_deadline, entry.deadline)
 
-    def plan(self, now: float, rows_in_use: int, most: int | None = None, share: int | None = None) -> Plan[Owner]:
+    def plan(self, now: float, rows_in_use: int, most: int | None = None, share: int | None = None) -> Plan:
         """Remove from the queue the expired sentences and the encoded ones that may join now.
 
         With several decode threads, `most` is the number of rows of this one, and it takes at most its `share`.
@@ -127,21 +92,21 @@ class Scheduler(Generic[Owner]):
         most = self.budget.rows if most is None else most
         free, kept = most - rows_in_use, most // KEPT_SHARE
         left = 0 if share is None else max(most - share, 0)
-        admitted: list[Owner] = []
-        passed: list[Waiting[Owner]] = []
+        admitted: list[PendingSentence] = []
+        passed: list[PendingSentence] = []
         needed = max(left + 1, min(self._least_rows[True], self._least_rows[False] + kept))
         while self.has_ready() and free >= needed and len(passed) < SCAN_LIMIT:
             entry = self._queue.popleft()
             if entry.rows <= free - (0 if entry.short else kept):
-                admitted.append(entry.owner)
+                admitted.append(entry)
                 free -= entry.rows
                 self.ready_rows -= entry.rows
                 self.tokens -= entry.tokens
                 for older in passed:
-                    older.passed += 1
+                    older.overtaken += 1
             else:
                 passed.append(entry)
-            if passed and passed[0].passed >= self.budget.max_overtakes:
+            if passed and passed[0].overtaken >= self.budget.max_overtakes:
                 break
         self._queue.extendleft(reversed(passed))
         return Plan(admitted, expired, most - rows_in_use - free)
@@ -150,7 +115,7 @@ class Scheduler(Generic[Owner]):
         """Return whether a queued sentence is encoded; if so, the first one is."""
         return bool(self._queue) and self._queue[0].ready
 
-    def to_encode(self, now: float = 0.0, running: int = 0) -> list[Owner]:
+    def to_encode(self, now: float = 0.0, running: int = 0) -> list[PendingSentence]:
         """Return the sentences to encode next, together, before `make_ready`; none while enough are encoded.
 
         None either while the first of them still waits for others; `running` is the number of running sentences.
@@ -158,14 +123,14 @@ class Scheduler(Generic[Owner]):
         found = self._next_run(now, running)
         for entry in found:
             entry.taken = True
-        return [entry.owner for entry in found]
+        return found
 
     def can_encode(self, now: float, running: int) -> bool:
         """Return whether `to_encode` would return any sentence."""
         return bool(self._next_run(now, running))
 
-    def _next_run(self, now: float, running: int) -> list[Waiting[Owner]]:
-        found: list[Waiting[Owner]] = []
+    def _next_run(self, now: float, running: int) -> list[PendingSentence]:
+        found: list[PendingSentence] = []
         ready = tokens = 0
         for entry in self._queue:
             if entry.ready or entry.taken:
@@ -179,45 +144,43 @@ class Scheduler(Generic[Owner]):
         gathering = tokens < GATHERED_TOKENS and all(_may_wait(entry, now, running) for entry in found)
         return [] if gathering else found
 
-    def make_ready(self, owners: Container[object]) -> None:
+    def make_ready(self, encoded: Container[PendingSentence]) -> None:
         """Record that these are encoded, if they still wait; they are the first that were not encoded."""
         for entry in self._queue:
-            if not entry.ready and entry.owner not in owners:
+            if not entry.ready and entry not in encoded:
                 break
             self.ready_rows += 0 if entry.ready else entry.rows
             entry.ready = True
 
-    def discard(self, owners: Container[object]) -> list[Owner]:
-        """Remove these from the queue, if they are in it."""
-        return self._remove([entry for entry in self._queue if entry.owner in owners])
+    def discard(self, unwanted: Container[PendingRequest]) -> list[PendingSentence]:
+        """Remove these from the queue, and return those that were in it."""
+        return self._remove([entry for entry in self._queue if entry in unwanted])
 
-    def _place(self, entry: Waiting[Owner]) -> int:
+    def _place(self, entry: PendingSentence) -> int:
         """Return the position of a new sentence in the queue, and record the sentences that it overtakes."""
         place = len(self._queue)
         while entry.short and place and self._may_be_overtaken(self._queue[place - 1]):
             place -= 1
-            self._queue[place].passed += 1
+            self._queue[place].overtaken += 1
         return place
 
-    def _may_be_overtaken(self, entry: Waiting[Owner]) -> bool:
-        return not (entry.short or entry.taken or entry.ready) and entry.passed < self.budget.max_overtakes
+    def _may_be_overtaken(self, entry: PendingSentence) -> bool:
+        return not (entry.short or entry.taken or entry.ready) and entry.overtaken < self.budget.max_overtakes
 
-    def _expire(self, now: float) -> list[Owner]:
+    def _expire(self, now: float) -> list[PendingSentence]:
         if now < self._next_deadline:
             return []
-        late = [entry for entry in self._queue if entry.deadline is not None and entry.deadline <= now]
-        expired = self._remove(late)
-        deadlines = (entry.deadline for entry in self._queue if entry.deadline is not None)
-        self._next_deadline = min(chain(deadlines, [float("inf")]))
+        expired = self._remove([entry for entry in self._queue if entry.deadline <= now])
+        self._next_deadline = min((entry.deadline for entry in self._queue), default=float("inf"))
         return expired
 
-    def _remove(self, entries: list[Waiting[Owner]]) -> list[Owner]:
+    def _remove(self, entries: list[PendingSentence]) -> list[PendingSentence]:
         if entries:
-            gone = {id(entry) for entry in entries}
-            self._queue = deque(entry for entry in self._queue if id(entry) not in gone)
+            gone = set(entries)
+            self._queue = deque(entry for entry in self._queue if entry not in gone)
             self.tokens -= sum(entry.tokens for entry in entries)
             self.ready_rows -= sum(entry.rows for entry in entries if entry.ready)
-        return [entry.owner for entry in entries]
+        return entries
 
 
 def gathering_seconds(running: int) -> float:
@@ -228,7 +191,101 @@ def gathering_seconds(running: int) -> float:
     return min(max(running - FEW_RUNNING, 0) * GATHER_SECONDS, LONGEST_GATHER)
 
 
-def _may_wait(entry: Waiting[Any], now: float, running: int) -> bool:
+def _may_wait(entry: PendingSentence, now: float, running: int) -> bool:
     """Return whether a sentence may wait longer before it is encoded."""
-    hurries = entry.deadline is not None and entry.deadline - now < HURRY_SECONDS
-    return not hurries and now - entry.since < gathering_seconds(running)
+    return entry.deadline - now >= HURRY_SECONDS and now - entry.submitted < gathering_seconds(running)
+
+
+def share_of(number: int, rows: int, threads: int, first_rows: int) -> int:
+    """Return the rows that a decode thread should run, of all that are running or ready.
+
+    Each thread gets an equal part, but at least `first_rows`, if there are so many: later threads get what is left.
+    """
+    share = 0
+    for place in range(number + 1):
+        rows -= share
+        share = max(min(rows, first_rows), math.ceil(rows / (threads - place)))
+    return share
+
+
+class Division:
+    """Divides the waiting sentences among the decode threads of one model, and measures the speed of the queue."""
+
+    def __init__(self, scheduler: Scheduler, threads: int, first_rows: int = 0) -> None:
+        self.throughput = ThroughputEstimator()
+        self._scheduler, self._first_rows = scheduler, first_rows
+        self._running = [(0, 0)] * threads  # rows and sentences of each
+
+    @property
+    def rows(self) -> int:
+        """Return the number of running rows."""
+        return sum(rows for rows, _ in self._running)
+
+    @property
+    def sentences(self) -> int:
+        """Return the number of running sentences."""
+        return sum(sentences for _, sentences in self._running)
+
+    def plan(self, number: int, now: float, rows: int, sentences: int) -> Plan:
+        """Return the sentences that join a thread with this load: at most its share of running and ready ones."""
+        self.note(number, rows, sentences)
+        before, size = self._scheduler.tokens, len(self._running)
+        share = self._share(number) if size > 1 else None
+        plan = self._scheduler.plan(now, rows, self._scheduler.budget.rows // size, share)
+        self.throughput.round(now, before - self._scheduler.tokens, self._scheduler.tokens)
+        self.note(number, rows + plan.rows, sentences + len(plan.admitted))
+        return plan
+
+    def has_work(self, number: int) -> bool:
+        """Return whether an idle thread may take a sentence: one is ready, and the threads before it have enough."""
+        return self._scheduler.has_ready() and (number == 0 or self._share(number) > 0)
+
+    def is_settled(self, number: int, rows: int, sentences: int) -> bool:
+        """Return whether this is the load that was noted last, and the empty queue is no longer measured."""
+        return self._running[number] == (rows, sentences) and not self.throughput.is_measuring
+
+    def note(self, number: int, rows: int, sentences: int) -> None:
+        """Record the load of a thread."""
+        self._running[number] = (rows, sentences)
+
+    def _share(self, number: int) -> int:
+        rows = self.rows + self._scheduler.ready_rows
+        return share_of(number, rows, len(self._running), self._first_rows)
+
+
+class ScoringQueue:
+    """The translations that wait for scoring, in the order of arrival."""
+
+    def __init__(self) -> None:
+        self._queue: deque[Scoring] = deque()
+        self._tokens = 0  # of both sides of all of them
+        self._throughput = ThroughputEstimator()
+
+    def __len__(self) -> int:
+        """Return the number of waiting translations."""
+        return len(self._queue)
+
+    @property
+    def seconds(self) -> float | None:
+        """Return the time that the queue takes; None if it is empty, or if the time is not known."""
+        return self._throughput.seconds_for(self._tokens) if self._queue else None
+
+    def add(self, request: PendingRequest, job: ScoringRequest) -> None:
+        """Add a translation at the end of the queue."""
+        self._queue.append((request, job))
+        self._tokens += len(job.source_ids) + len(job.target_ids)
+
+    def take(self, now: float) -> list[Scoring]:
+        """Remove and return the translations to score next, together."""
+        taken: list[Scoring] = []
+        tokens = 0
+        while self._queue and len(taken) < SCORED_TOGETHER:
+            job = self._queue[0][1]
+            own = len(job.source_ids) + len(job.target_ids)
+            if taken and tokens + own > SCORED_TOKENS:
+                break
+            taken.append(self._queue.popleft())
+            tokens += own
+        self._tokens -= tokens
+        self._throughput.round(now, tokens, self._tokens)
+        return taken

@@ -4,24 +4,27 @@ ONNX Runtime releases the interpreter's lock, so the runs of several threads ove
 an encoder run; a scoring run reads nothing of the running batches and takes as long as several decoder steps.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any
 
 from service.engine.attention.selection import selected_scores
-from service.engine.errors import EngineError
+from service.engine.errors import InvalidOption
 from service.engine.events import EventListener, StageDone
-from service.engine.jobs import ScoringResult
+from service.engine.jobs import ScoringRequest, ScoringResult
 from service.engine.model.interface import Model
-from service.engine.scheduling.pending import PendingSentence, QueuedScoring
+from service.engine.scheduling.pending import PendingRequest, PendingSentence, Scoring
 from service.engine.scheduling.requests import RequestTable
 
-Item = TypeVar("Item")
+Score = Callable[[Sequence[tuple[Sequence[int], Sequence[int]]]], list[ScoringResult]]
 
 
-class Stage(ABC, Generic[Item]):
-    """Works on items as they arrive, several at once."""
+class Stage:
+    """Works on requests as they arrive, several at once."""
+
+    take: Callable[[], list[Any]]  # waits for the next requests; none at the end
+    work: Callable[[list[Any], float], None]  # works on them, from this time on
 
     def __init__(
         self, name: str, model: Model, table: RequestTable, on_event: EventListener, clock: Callable[[], float]
@@ -30,33 +33,28 @@ class Stage(ABC, Generic[Item]):
         self.began: float | None = None  # the start time of the current run, if there is one
 
     def turn(self) -> bool:
-        """Wait for items and work on them; return False at the end."""
-        if not (items := self._take()):
+        """Wait for requests and work on them; return False at the end."""
+        if not (requests := self.take()):
             return False
         self.began = self._clock()
-        self._work(items, self.began)
+        self.work(requests, self.began)
         self.began = None
         return True
 
-    @abstractmethod
-    def _take(self) -> list[Item]:
-        """Wait for the next items; none at the end."""
 
-    @abstractmethod
-    def _work(self, taken: list[Item], began: float) -> None:
-        """Work on items, from this time on."""
-
-
-class EncoderStage(Stage[PendingSentence]):
+class EncoderStage(Stage):
     """Runs the encoder over queued sentences, oldest first, several at once; they stay in the queue meanwhile."""
 
-    def _take(self) -> list[PendingSentence]:
+    def take(self) -> list[PendingSentence]:
+        """Wait for the next sentences to encode together."""
         return self._table.take_to_encode()
 
-    def _work(self, taken: list[PendingSentence], began: float) -> None:
+    def work(self, taken: list[PendingSentence], began: float) -> None:
         """Encode sentences together; one that is cancelled meanwhile is no longer queued."""
+        values = [request.job.values for request in taken]
+        needed = [() if each is None else each.tokens for each in values] if any(values) else None
         try:
-            encoded = self._model.encode([request.job.source_ids for request in taken], _needed(taken))
+            encoded = self._model.encode([request.job.source_ids for request in taken], needed)
         except Exception:
             # The running sentences are unaffected, and so are later ones in the queue.
             self._table.run_failed("encoder", taken)
@@ -69,75 +67,56 @@ class EncoderStage(Stage[PendingSentence]):
         self._on_event(StageDone(self._name, "encode", seconds))
 
 
-def _needed(requests: list[PendingSentence]) -> list[tuple[int, ...]] | None:
-    """Return the tokens of the values of each sentence; None if no sentence has values."""
-    if all(request.job.values is None for request in requests):
-        return None
-    return [() if request.job.values is None else request.job.values.tokens for request in requests]
-
-
-class ScoringStage(Stage[QueuedScoring]):
+class ScoringStage(Stage):
     """Scores translations in the order of arrival, several at once."""
 
-    def _take(self) -> list[QueuedScoring]:
+    def take(self) -> list[Scoring]:
+        """Wait for the next translations to score together."""
         return self._table.take_to_score()
 
-    def _work(self, taken: list[QueuedScoring], began: float) -> None:
-        """Score translations together and deliver the results."""
-        wanted: list[QueuedScoring] = []
-        for scoring in taken:
-            if scoring.job.deadline is not None and scoring.job.deadline <= began:
-                self._table.expire(scoring.request)
-            elif not scoring.request.future.cancelled():
-                wanted.append(scoring)
-        if not wanted:
-            return
-        explained = [scoring for scoring in wanted if _wants_scores(scoring)]
-        plain = [scoring for scoring in wanted if not _wants_scores(scoring)] if explained else wanted
+    def work(self, taken: list[Scoring], began: float) -> None:
+        """Score translations together, but each one alone whose answer has the scores behind its weights."""
+        plain: list[Scoring] = []
+        explained: list[Scoring] = []
+        for request, job in taken:
+            if job.deadline is not None and job.deadline <= began:
+                self._table.expire(request)
+            elif not request.future.cancelled():
+                (explained if job.wanted is not None and job.wanted.stage == "scores" else plain).append((request, job))
         if plain:
-            self._score_together(plain, began)
-        for scoring in explained:
-            self._explain(scoring)
+            self._run(plain, self._model.score_batch)
+        for each in explained:
+            self._run([each], partial(self._explain, each[1]))
 
-    def _score_together(self, scorings: list[QueuedScoring], began: float) -> None:
-        try:
-            results = self._model.score_batch([(each.job.source_ids, each.job.target_ids) for each in scorings])
-        except Exception:
-            self._table.run_failed("scoring", [scoring.request for scoring in scorings])
-            return
-        self._table.run_succeeded("scoring")
-        self._on_event(StageDone(self._name, "score", self._clock() - began))
-        for scoring, result in zip(scorings, results, strict=True):
-            self._deliver(scoring, result)
-
-    def _explain(self, scoring: QueuedScoring) -> None:
-        """Score one translation with the scores behind its attention weights."""
-        job, began = scoring.job, self._clock()
+    def _explain(self, job: ScoringRequest, _pairs: object) -> list[ScoringResult]:
         assert job.wanted is not None
+        return [self._model.explain(job.source_ids, job.target_ids, job.wanted)]
+
+    def _run(self, taken: Sequence[Scoring], score: Score) -> None:
+        began = self._clock()
         try:
-            result = self._model.explain(job.source_ids, job.target_ids, job.wanted)
-        except EngineError as error:
-            self._table.fail(scoring.request, error)
+            results = score([(job.source_ids, job.target_ids) for _, job in taken])
+        except InvalidOption as error:  # there are no scores to explain
+            for request, _ in taken:
+                self._table.fail(request, error)
             return
         except Exception:
-            self._table.run_failed("scoring", [scoring.request])
+            self._table.run_failed("scoring", [request for request, _ in taken])
             return
         self._table.run_succeeded("scoring")
         self._on_event(StageDone(self._name, "score", self._clock() - began))
-        self._deliver(scoring, result)
+        for (request, job), result in zip(taken, results, strict=True):
+            self._deliver(request, job, result)
 
-    def _deliver(self, scoring: QueuedScoring, result: ScoringResult) -> None:
+    def _deliver(self, request: PendingRequest, job: ScoringRequest, result: ScoringResult) -> None:
         try:
-            scores = selected_scores(result, scoring.job.wanted)
-        except EngineError as error:
-            self._table.fail(scoring.request, error)
+            scores = selected_scores(result, job.wanted)
+        except InvalidOption as error:
+            self._table.fail(request, error)
             return
-        if scoring.translation is None:
-            self._table.resolve(scoring.request, scores)
-            return
-        seconds = self._clock() - scoring.queued
-        self._table.resolve(scoring.request, replace(scoring.translation, scores=scores, score_seconds=seconds))
-
-
-def _wants_scores(scoring: QueuedScoring) -> bool:
-    return scoring.job.wanted is not None and scoring.job.wanted.stage == "scores"
+        if isinstance(request, PendingSentence):
+            assert request.translation is not None, "it is scored after its translation"
+            seconds = self._clock() - request.translated
+            self._table.resolve(request, replace(request.translation, scores=scores, score_seconds=seconds))
+        else:
+            self._table.resolve(request, scores)

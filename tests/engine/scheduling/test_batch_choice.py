@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.engine.scheduling.batch_choice import Running, choose_batches
+from service.engine.scheduling.batch import Running, choose_batches
 
 EMPTY = Running(0, 0)
 MANY_SHORT = [12] * 31

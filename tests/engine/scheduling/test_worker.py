@@ -7,8 +7,7 @@ import pytest
 from service.engine.errors import DeadlineExceeded, EmptyInput, InputTooLong, NotReady, Overloaded
 from service.engine.events import RequestRejected, SentenceFinished, SentencesCancelled
 from service.engine.jobs import ScoringRequest, SearchOptions, SentenceJob
-from service.engine.scheduling.pending import WorkerSettings
-from service.engine.scheduling.scheduler import Budget
+from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine.scheduling.worker import Worker
 from tests.engine.scheduling.working import Clock, Gate, Working, ids_of, job, working
 from tests.support.fake_model import EOS, ScriptedModel, copying_rule, hashed_rule

@@ -9,8 +9,7 @@ import pytest
 from service.engine.errors import EngineFailure, NotReady
 from service.engine.events import RunFailed
 from service.engine.jobs import ScoringRequest
-from service.engine.scheduling.pending import WorkerSettings
-from service.engine.scheduling.scheduler import Budget
+from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine.scheduling.worker import Worker
 from tests.engine.scheduling.working import Gate, breaking, ids_of, job, scored, working
 from tests.support.fake_model import EOS

@@ -8,8 +8,7 @@ import pytest
 from service.engine.errors import DeadlineExceeded, Overloaded, TooManyWeights
 from service.engine.events import RequestRejected, SentenceFinished, StageDone
 from service.engine.jobs import ScoringRequest, WeightLimit, WeightSelection
-from service.engine.scheduling.pending import WorkerSettings
-from service.engine.scheduling.scoring_queue import BatchLimits
+from service.engine.scheduling import scheduler
 from tests.engine.scheduling.working import Clock, Gate, ids_of, job, scored, working
 from tests.support.fake_model import EOS
 from tests.support.polling import wait_until
@@ -33,9 +32,13 @@ def test_scoring_that_hangs_stops_the_heartbeat_and_no_translation(monkeypatch: 
         wait_until(lambda: engine.worker.status.heartbeat > stopped)
 
 
-def test_those_who_wait_are_scored_together_within_the_limits_of_a_run() -> None:
+def test_those_who_wait_are_scored_together_within_the_limits_of_a_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scheduler, "SCORED_TOGETHER", 4)
+    monkeypatch.setattr(scheduler, "SCORED_TOKENS", 50)
     gate = Gate("force")
-    with working(gate, WorkerSettings(scoring=BatchLimits(jobs=4, tokens=50))) as engine:
+    with working(gate) as engine:
         submit = engine.worker.submit_scoring
         long = [submit(ScoringRequest((3,) * 20, (3,) * 20))]
         assert gate.arrived.wait(10)
@@ -49,7 +52,8 @@ def test_those_who_wait_are_scored_together_within_the_limits_of_a_run() -> None
     assert engine.calls("force") == [1, 1, 2, 4, 1]  # a long one has 40 tokens, a short one 6
 
 
-def test_forced_jobs_that_would_come_up_too_late_are_refused() -> None:
+def test_forced_jobs_that_would_come_up_too_late_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler, "SCORED_TOGETHER", 1)
     clock = Clock()
 
     def slow(what: str, rows: int) -> None:
@@ -57,7 +61,7 @@ def test_forced_jobs_that_would_come_up_too_late_are_refused() -> None:
 
     first, second = Gate("force", then=slow), Gate("force")
     request = ScoringRequest((3, 4, EOS), (3, 4, EOS))
-    with working(first, WorkerSettings(scoring=BatchLimits(jobs=1, tokens=50)), clock) as engine:
+    with working(first, clock=clock) as engine:
         submit = engine.worker.submit_scoring
         known = [submit(request) for _ in range(30)]
         first.open()
