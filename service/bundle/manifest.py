@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from service.bundle.confidence import Confidence
-
-if TYPE_CHECKING:
-    pass
 
 FORMAT_VERSIONS = (1, 2)
 """Supported versions: version 2 has `source_languages`, a list, where version 1 has `source_language`, and it may have

@@ -28,11 +28,9 @@ class SentenceTokenizer(Protocol):
 
     def encode(self, text: str) -> Sequence[int]:
         """Return the ids of a text, the end token last."""
-        ...
 
     def token_spans(self, text: str) -> list[Span]:
         """Return the range of each token's text, without the end token and without white space before it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

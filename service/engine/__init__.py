@@ -13,9 +13,7 @@ from service.engine.errors import BundleCorrupt as BundleCorrupt
 from service.engine.errors import BundleError as BundleError
 from service.engine.errors import BundleIncompatible as BundleIncompatible
 from service.engine.errors import BundleMissing as BundleMissing
-from service.engine.errors import Cancelled as Cancelled
 from service.engine.errors import DeadlineExceeded as DeadlineExceeded
-from service.engine.errors import DeviceUnavailable as DeviceUnavailable
 from service.engine.errors import EmptyInput as EmptyInput
 from service.engine.errors import EngineError as EngineError
 from service.engine.errors import EngineFailure as EngineFailure
@@ -24,14 +22,9 @@ from service.engine.errors import Interrupted as Interrupted
 from service.engine.errors import InvalidInput as InvalidInput
 from service.engine.errors import InvalidOption as InvalidOption
 from service.engine.errors import InvalidText as InvalidText
-from service.engine.errors import LastModel as LastModel
-from service.engine.errors import ModelNotOpened as ModelNotOpened
-from service.engine.errors import NotEnoughMemory as NotEnoughMemory
 from service.engine.errors import NotReady as NotReady
 from service.engine.errors import Overloaded as Overloaded
-from service.engine.errors import TooManyWeights as TooManyWeights
 from service.engine.errors import UnknownModel as UnknownModel
-from service.engine.errors import UnsupportedLanguage as UnsupportedLanguage
 from service.engine.errors import UnsupportedPair as UnsupportedPair
 from service.engine.events import CallStage as CallStage
 from service.engine.events import CoverageMeasured as CoverageMeasured
@@ -46,7 +39,6 @@ from service.engine.events import SentencesCancelled as SentencesCancelled
 from service.engine.events import SentencesLookedUp as SentencesLookedUp
 from service.engine.events import StageDone as StageDone
 from service.engine.events import StepDone as StepDone
-from service.engine.events import ignore_event as ignore_event
 from service.engine.events import ignores_stages as ignores_stages
 from service.engine.events import tee as tee
 from service.engine.jobs import MAX_BEAM_SIZE as MAX_BEAM_SIZE
@@ -108,7 +100,6 @@ from service.engine.types import Token as Token
 from service.engine.types import Translation as Translation
 from service.engine.types import TranslationOptions as TranslationOptions
 from service.engine.types import ValueHandling as ValueHandling
-from service.engine.types import ValuePath as ValuePath
 from service.engine.values.terms import Glossary as Glossary
 from service.engine.values.terms import Term as Term
 

@@ -1,30 +1,5 @@
 """The errors of the engine, in one tree without HTTP.
 
-EngineError
-├── InvalidInput            an error of the caller: the same call will fail again
-│   ├── EmptyInput          a required text is empty
-│   ├── InvalidText         not valid text (lone surrogates, for instance)
-│   ├── UnsupportedLanguage a language no model knows
-│   ├── UnsupportedPair     two known languages without a model from one to the other
-│   ├── UnknownModel        there is no model of that name, or not for that pair
-│   ├── TooManyWeights      more attention weights than one answer may have
-│   ├── InputTooLong        more than the model or the limits allow
-│   └── InvalidOption       an option outside the accepted values
-├── Overloaded              the queue is full: try again after `retry_after` seconds
-├── NotReady                the model is loading or stopping, or its worker is dead
-│   ├── Interrupted         the engine process ended during the call; the call may be repeated at once
-│   └── ModelNotOpened      a model that is loaded at its first use could not be loaded: try again later
-├── DeadlineExceeded        not finished before the caller's deadline
-├── Cancelled               the caller cancelled the request
-├── NotEnoughMemory         a model does not fit below the memory limit
-├── LastModel               the only model cannot be unloaded
-├── EngineFailure           an error of the engine: a run of the model failed
-├── BundleError             a model folder that cannot be served
-│   ├── BundleMissing       the folder or one of its files does not exist
-│   ├── BundleCorrupt       a file is unreadable or has the wrong checksum
-│   └── BundleIncompatible  well formed, but of a format or kind that is not supported
-└── DeviceUnavailable       the requested device is not available
-
 The root and the errors of bundles are defined in `service.bundle`, where bundles are read.
 Every class has a stable `code`, a word that clients may match on; the message is a sentence a person can act on.
 """

@@ -34,21 +34,17 @@ class PairTranslator(Protocol):
     @property
     def name(self) -> str:
         """Return the bundle's name."""
-        ...
 
     @property
     def info(self) -> ModelInfo:
         """Return the description of the model."""
-        ...
 
     @property
     def state(self) -> ModelStateName:
         """Return whether it accepts requests."""
-        ...
 
     def for_pair(self, source_language: str, target_language: str) -> Self:
         """Return the same model for one of its pairs."""
-        ...
 
 
 AnyServed = TypeVar("AnyServed", bound=PairTranslator)

@@ -25,7 +25,6 @@ class Encoded(Protocol):
 
     def __len__(self) -> int:
         """Return the number of sentences."""
-        ...
 
 
 class DecoderState(Protocol):
@@ -36,27 +35,21 @@ class DecoderState(Protocol):
 
         `places` are, ascending, those of sentences that have left and then new ones at the end; None: all at the end.
         """
-        ...
 
     def set_candidates(self, candidates: int) -> None:
         """Set the number of candidates per row that the next steps return."""
-        ...
 
     def set_weights(self, wanted: bool) -> None:
         """Set whether the next steps return the weights of the aligning head."""
-        ...
 
     def step(self, tokens: IntArray) -> Candidates:
         """Give every row its token, [B, K], and return the candidates for the next."""
-        ...
 
     def reorder(self, parents: IntArray | None) -> None:
         """Make every row, [B * K], continue row `parents` of the last step; None: each continues itself."""
-        ...
 
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
         """Remove the places of sentences; `holes` and `movers` are those of `plan_swap_remove`."""
-        ...
 
 
 class Model(Protocol):
@@ -65,50 +58,26 @@ class Model(Protocol):
     `encode`, `score_batch` and each decoder state may run concurrently, each in one thread.
     """
 
-    @property
-    def bos(self) -> int:
-        """Return the first token of every hypothesis."""
-        ...
-
-    @property
-    def eos(self) -> int:
-        """Return the last token of every finished hypothesis and every source."""
-        ...
-
-    @property
-    def source_limit(self) -> int:
-        """Return the longest source that the graphs accept, in tokens, </s> counted."""
-        ...
-
-    @property
-    def target_limit(self) -> int:
-        """Return the longest target that the graphs accept, in tokens, </s> counted."""
-        ...
-
-    @property
-    def step_cost(self) -> int | None:
-        """Return the cost of another step, in source positions of padding; None: padding costs next to nothing."""
-        ...
+    bos: int  # the first token of every hypothesis
+    eos: int  # the last token of every finished hypothesis and every source
+    source_limit: int  # the longest source that the graphs accept, in tokens, </s> counted
+    target_limit: int  # the longest target, likewise
+    step_cost: int | None  # of another step, in source positions of padding; None: padding costs next to nothing
 
     def encode(self, sources: Sequence[Sequence[int]], needed: Sequence[Sequence[int]] | None = None) -> Encoded:
         """Run the encoder over sentences, each ending with </s>.
 
         `needed` are target tokens that each translation may need, whatever a shortlist says.
         """
-        ...
 
     def decoder_state(self, beam_size: int, candidates: int) -> DecoderState:
         """Return an empty decoder state whose steps return so many candidates per row."""
-        ...
 
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
         """Score given translations: (source, target) ids, both ending with </s>."""
-        ...
 
     def explain(self, source: Sequence[int], target: Sequence[int], selection: WeightSelection) -> ScoringResult:
         """Score a given translation, with the scores behind the selected weights; raise InvalidOption without any."""
-        ...
 
     def close(self) -> None:
         """Free the memory of the model, which is not used again."""
-        ...

@@ -24,35 +24,27 @@ class SentenceWorker(Protocol):
     @property
     def status(self) -> WorkerStatus:
         """Return the state of the worker and of its queue."""
-        ...
 
     def start(self) -> None:
         """Start the thread."""
-        ...
 
     def stop(self, drain: float = 0.0) -> None:
         """Accept no more requests, let running ones finish within `drain` seconds, and fail the others; this blocks."""
-        ...
 
     def retire(self) -> None:
         """Stop without a wait; no result is needed any more."""
-        ...
 
     def close(self) -> None:
         """Stop at once and free the model's memory; this blocks."""
-        ...
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise the error that submit_all would raise for the smallest request."""
-        ...
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Queue all sentences, or none; a cancelled future frees its rows."""
-        ...
 
     def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
         """Queue the scoring of a given translation."""
-        ...
 
 
 async def run_sentences(

@@ -42,7 +42,6 @@ class Words(Protocol):
 
     def word(self, text: str) -> tuple[int, ...]:
         """Return the ids of a text at the start of a word."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,35 +11,11 @@ from concurrent.futures import Future
 import numpy as np
 
 from service.bundle.load import Bundle
-from service.engine import (
-    EngineError,
-    EngineFailure,
-    EngineSettings,
-    EventListener,
-    Placement,
-)
+from service.engine import EngineError, EngineFailure, EngineSettings, EventListener, Placement
+from service.engine_process import protocol
 from service.engine_process.client.connection import EngineConnection, LogStyle
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.client.restarts import HostedModel
-from service.engine_process.protocol import (
-    Cancel,
-    Done,
-    EventReport,
-    Failed,
-    FromEngine,
-    Open,
-    Opened,
-    Order,
-    Providers,
-    Refused,
-    Score,
-    StatusReport,
-    Stopped,
-    ToEngine,
-    TokenChosen,
-    Translate,
-)
 from service.logs import get_logger
 
 NO_WORKER = -1  # the number of a call to the process itself
@@ -51,10 +27,9 @@ class EngineCalls:
 
     def __init__(self, log_style: LogStyle, on_restart: Callable[[str], None], gpu: str | None) -> None:
         self._log_style, self._on_restart, self._gpu = log_style, on_restart, gpu
-        self._pending = PendingCalls(lambda worker, number: self.send(Cancel(worker, number)))
+        self._pending = PendingCalls(lambda worker, number: self.send(protocol.Cancel(worker, number)))
         # A worker stays here as long as it is referenced: a replaced one ends with its last request.
         self._workers: weakref.WeakValueDictionary[int, RemoteWorker] = weakref.WeakValueDictionary()
-        self._hosted: dict[int, HostedModel] = {}
         self._numbers = itertools.count()
         self._changed = threading.Condition(threading.RLock())
         self._ended: EngineConnection | None = None  # the connection that must be replaced
@@ -83,7 +58,7 @@ class EngineCalls:
         """Return whether messages have arrived that this process has not read yet."""
         return self._connection.channel.has_unread
 
-    def send(self, message: ToEngine) -> None:
+    def send(self, message: protocol.ToEngine) -> None:
         """Send a message; it is lost if the process has just ended."""
         self._connection.channel.send(message)
 
@@ -103,16 +78,16 @@ class EngineCalls:
             if self._given_up or self._closing:
                 placement.set_exception(EngineFailure("The engine process has been given up; see the log."))
                 return worker, placement
-            order = Open(number, bundle, settings)
-            self._workers[number], self._hosted[number] = worker, HostedModel(order, placement)
+            worker.order, worker.opening = protocol.Open(number, bundle, settings), placement
+            self._workers[number] = worker
             if self._ended is None:  # otherwise the next process is asked
-                self.send(order)
+                self.send(worker.order)
         return worker, placement
 
     def providers(self, seconds: float) -> tuple[str, ...]:
         """Return the providers of the ONNX Runtime in the process; raise EngineFailure if it does not answer."""
         number, future = self._pending.open(NO_WORKER)
-        self.send(Providers(number))
+        self.send(protocol.Providers(number))
         try:
             found = future.result(seconds)
         except TimeoutError:
@@ -122,8 +97,7 @@ class EngineCalls:
 
     def abandon(self, worker: RemoteWorker) -> None:
         """Stop waiting for a bundle that is being loaded; if it is loaded later, it is dropped."""
-        with self._changed:
-            self._forget(worker.number)
+        self._forget(worker.number)
         worker.retire()
 
     def _new_connection(self) -> EngineConnection:
@@ -132,92 +106,85 @@ class EngineCalls:
             connection.channel.receive_on(self._loop)
         return connection
 
-    def _receive(self, message: FromEngine) -> None:
+    def _receive(self, message: protocol.FromEngine) -> None:
         match message:
-            case Done(number, result):
+            case protocol.Done(number, result):
                 self._pending.resolve(number, result)
-            case Failed(number, error):
+            case protocol.Failed(number, error):
                 self._pending.fail(number, error)
-            case EventReport(number) | StatusReport(number) | Stopped(number):
+            case protocol.EventReport(number) | protocol.StatusReport(number) | protocol.Stopped(number):
                 worker = self._workers.get(number)
                 if worker is not None and worker.handle(message):
                     with self._changed:
                         self._changed.notify_all()
-            case TokenChosen(number, token, logprob, weights):
+            case protocol.TokenChosen(number, token, logprob, weights):
                 if listener := self._pending.listener(number):
                     listener(token, logprob, None if weights is None else np.frombuffer(weights, np.float32))
-            case Opened(number, placement):
+            case protocol.Opened(number, placement):
                 self._opened(number, placement)
-            case Refused(number, error):
+            case protocol.Refused(number, error):
                 self._refused(number, error)
 
     def _opened(self, number: int, placement: Placement) -> None:
         with self._changed:
-            worker, hosted = self._workers.get(number), self._hosted.get(number)
-            opening, again = (None, None) if hosted is None else (hosted.opening, hosted.again_since)
-            if worker is not None and again is not None:
+            worker = self._workers.get(number)
+            if worker is None or (worker.opening, worker.again_since) == (None, None):
+                self.send(protocol.Order(number, "retire"))  # it was abandoned meanwhile
+                return
+            opening, again = worker.opening, worker.again_since
+            if again is not None:
                 worker.mark_reloaded()  # before it counts as loaded, otherwise it would seem to have failed again
-            if hosted is not None:
-                hosted.opening = hosted.again_since = None
+            worker.opening = worker.again_since = None
         if opening is not None:
-            if worker is not None:
-                worker.placement = placement
+            worker.placement = placement
             opening.set_result(placement)
-        elif worker is not None and again is not None:
+        elif again is not None:
             if placement != worker.placement:
                 log.error(
                     "a model runs on another device since its restart", model=worker.name, device=placement.device
                 )
-            log.info("model restarted", model=worker.name, process=self.process_id, seconds=_since(again))
-        else:
-            self.send(Order(number, "retire"))  # it was abandoned meanwhile
+            seconds = round(time.monotonic() - again, 3)
+            log.info("model restarted", model=worker.name, process=self.process_id, seconds=seconds)
 
     def _refused(self, number: int, error: EngineError) -> None:
-        with self._changed:
-            worker, hosted = self._workers.get(number), self._forget(number)
-        if hosted is not None and hosted.opening is not None:
-            hosted.opening.set_exception(error)
-        elif worker is not None and hosted is not None and hosted.again_since is not None:
+        worker = self._forget(number)
+        if worker is not None and worker.opening is not None:
+            worker.opening.set_exception(error)
+        elif worker is not None and worker.again_since is not None:
             self._give_up(worker, error.message)
 
-    def _undelivered(self, message: ToEngine) -> None:
+    def _undelivered(self, message: protocol.ToEngine) -> None:
         """Fail the calls of a message that could not be sent."""
-        if isinstance(message, Open):
+        if isinstance(message, protocol.Open):
             self._refused(message.worker, EngineFailure(f"{message.bundle.folder}: it could not be sent to an engine."))
-        numbers = message.numbers if isinstance(message, Translate) else ()
-        for number in (message.number,) if isinstance(message, Score) else numbers:
+        numbers = message.numbers if isinstance(message, protocol.Translate) else ()
+        for number in (message.number,) if isinstance(message, protocol.Score) else numbers:
             self._pending.fail(number, EngineFailure.of_a_run())
 
     def _lost(self, connection: EngineConnection) -> None:
         """Record that the connection to a process was closed."""
         with self._changed:
             self._ended = connection
-            workers = dict(self._workers)
-            opening = {number: each.opening for number, each in self._hosted.items() if each.opening is not None}
-            for number in opening:
-                self._forget(number)  # it may have ended the process, which must not happen again
+            workers = list(self._workers.values())
+            for worker in workers:
+                if worker.opening is not None:
+                    self._forget(worker.number)  # it may have ended the process, which must not happen again
             self._changed.notify_all()
-        for placement in opening.values():
-            placement.set_exception(EngineFailure("An engine process ended while it loaded a model; see the log."))
-        for number, worker in workers.items():
-            if number not in opening:
+        for worker in workers:
+            if worker.opening is None:
                 worker.mark_lost()
+            else:
+                error = EngineFailure("An engine process ended while it loaded a model; see the log.")
+                worker.opening.set_exception(error)
 
-    def _forget(self, number: int) -> HostedModel | None:
+    def _forget(self, number: int) -> RemoteWorker | None:
         """Remove a worker, which is not loaded again."""
         with self._changed:
-            self._workers.pop(number, None)
-            return self._hosted.pop(number, None)
+            return self._workers.pop(number, None)
 
     def _give_up(self, worker: RemoteWorker, reason: str) -> None:
         """Remove a model from this process permanently; the others continue."""
         self._on_restart("given_up")
         log.critical("a model could not be restarted", model=worker.name, process=self.process_id, reason=reason)
-        with self._changed:
-            self._forget(worker.number)
+        self._forget(worker.number)
         worker.give_up()
-
-
-def _since(moment: float) -> float:
-    """Return the seconds since a moment, for a log line."""
-    return round(time.monotonic() - moment, 3)

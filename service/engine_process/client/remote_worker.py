@@ -32,15 +32,8 @@ from service.engine import (
     require_running,
 )
 from service.engine_process.client.pending_calls import PendingCalls
-from service.engine_process.protocol import (
-    EventReport,
-    Order,
-    Score,
-    StatusReport,
-    Stopped,
-    ToEngine,
-    Translate,
-)
+from service.engine_process.client.restarts import Restarts
+from service.engine_process.protocol import EventReport, Open, Order, Score, StatusReport, Stopped, ToEngine, Translate
 
 GRACE_SECONDS = 12.0  # time for the threads of a worker to end after its drain
 SILENT_SECONDS = 2.0  # without a report, after which a process gets no more work
@@ -51,17 +44,14 @@ class Connection(Protocol):
 
     def send(self, message: ToEngine) -> None:
         """Send a message."""
-        ...
 
     @property
     def full(self) -> bool:
         """Return whether so many messages wait that no more work should be sent."""
-        ...
 
     @property
     def has_unread(self) -> bool:
         """Return whether messages have arrived that this process has not read yet."""
-        ...
 
 
 class RemoteWorker:
@@ -70,20 +60,20 @@ class RemoteWorker:
     def __init__(
         self, name: str, number: int, connection: Connection, pending: PendingCalls, on_event: EventListener
     ) -> None:
-        self.name, self._on_event = name, on_event
-        self._number, self._connection, self._pending = number, connection, pending
+        self.name, self.number = name, number  # its number in its process
+        self._on_event, self._connection, self._pending = on_event, connection, pending
         self._lock = threading.RLock()  # finalisers may call `retire` in any thread
         self._state = WorkerState.NEW
         self._lost = self._failed = False  # until its process is back; permanently
         self._generation = 0  # the number of times that its process was lost
         self._stopped = threading.Event()
-        self.placement: Placement | None = None  # of its first load
         self._reset_reports()
-
-    @property
-    def number(self) -> int:
-        """Return its number in its process."""
-        return self._number
+        self.order: Open | None = None  # loads it
+        self.opening: Future[Placement] | None = None  # its first load, while that is in progress
+        self.placement: Placement | None = None  # of its first load
+        self.again_since: float | None = None  # the time since when it is being loaded again
+        self.due: float | None = None  # the time at which it is loaded again, if it has failed
+        self._restarts: Restarts | None = None  # since its first failure
 
     @property
     def state(self) -> WorkerState:
@@ -101,31 +91,26 @@ class RemoteWorker:
         alive = last.alive and state in (WorkerState.RUNNING, WorkerState.DRAINING)
         return WorkerStatus(state, alive, last.heartbeat, last.queue)
 
-    @property
-    def reported(self) -> float:
-        """Return the time of the last report about it, on the monotonic clock."""
-        return self._reported
-
     def start(self) -> None:
         """Start the worker's threads."""
         with self._lock:
             self._state = WorkerState.RUNNING
             self._reset_reports()
             if not self._lost:
-                self._connection.send(Order(self._number, "start"))
+                self._connection.send(Order(self.number, "start"))
 
     def stop(self, drain: float = 0.0) -> None:
         """Accept no more requests, let running ones finish within `drain` seconds, fail the others; this blocks."""
-        self._end(Order(self._number, "stop", drain))
+        self._end(Order(self.number, "stop", drain))
 
     def close(self) -> None:
         """Stop at once and free the model's memory in its process; this blocks."""
-        self._end(Order(self._number, "close"))
+        self._end(Order(self.number, "close"))
 
     def retire(self) -> None:
         """Stop without a wait; pending calls get NotReady."""
         self._state = WorkerState.STOPPED
-        self._connection.send(Order(self._number, "retire"))
+        self._connection.send(Order(self.number, "retire"))
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise the error of the smallest request according to the last report, which is a moment old."""
@@ -140,10 +125,10 @@ class RemoteWorker:
         """Send the sentences of one request, which are all queued, or none; a cancelled future frees its rows."""
         generation = self._generation
         self.check_room(jobs[0].deadline)
-        opened = [self._pending.open(self._number, job.listener) for job in jobs]
+        opened = [self._pending.open(self.number, job.listener) for job in jobs]
         streamed = frozenset(number for (number, _), job in zip(opened, jobs, strict=True) if job.listener is not None)
         plain = tuple(replace(job, listener=None) if job.listener is not None else job for job in jobs)
-        self._connection.send(Translate(self._number, tuple(number for number, _ in opened), plain, streamed))
+        self._connection.send(Translate(self.number, tuple(number for number, _ in opened), plain, streamed))
         self._fail_if_lost(generation, [number for number, _ in opened])
         return [self._pending.watch_cancellation(number, future) for number, future in opened]
 
@@ -154,8 +139,8 @@ class RemoteWorker:
         if self._connection.full:
             self._on_event(RequestRejected(self.name, Overloaded.code))
             raise overloaded(self.name, self._status.queue.seconds)
-        number, future = self._pending.open(self._number)
-        self._connection.send(Score(self._number, number, job))
+        number, future = self._pending.open(self.number)
+        self._connection.send(Score(self.number, number, job))
         self._fail_if_lost(generation, [number])
         return self._pending.watch_cancellation(number, future)
 
@@ -165,7 +150,7 @@ class RemoteWorker:
             case EventReport(_, event):
                 self._on_event(event)
             case StatusReport(_, status) if not self._lost:
-                self._status, self._reported = status, time.monotonic()
+                self._status, self.reported = status, time.monotonic()
                 if status.state is WorkerState.DEAD and self._state is WorkerState.RUNNING:
                     self.mark_lost()
                     return True
@@ -179,7 +164,7 @@ class RemoteWorker:
             self._lost = True
             self._generation += 1
         self._stopped.set()
-        self._pending.fail_all(Interrupted.of_a_process(self.name), self._number)
+        self._pending.fail_all(Interrupted.of_a_process(self.name), self.number)
         self._on_event(LoadChanged(self.name, 0, 0, 0))
 
     def mark_reloaded(self) -> None:
@@ -189,14 +174,23 @@ class RemoteWorker:
             self._reset_reports()
             self._lost = False
             if self._state is WorkerState.RUNNING:
-                self._connection.send(Order(self._number, "start"))
+                self._connection.send(Order(self.number, "start"))
+
+    def failed(self, now: float) -> float | None:
+        """Record a failure in a process that still runs; return the seconds until it is loaded again, None: never."""
+        self._restarts = self._restarts or Restarts(now)
+        delay = self._restarts.ended(now)
+        if delay is not None:
+            self.due = now + delay
+            self._restarts.begins(self.due)
+        return delay
 
     def give_up(self) -> None:
         """Record that the worker will not come back."""
         with self._lock:
             self._lost = self._failed = True
         self._stopped.set()
-        self._pending.fail_all(EngineFailure.of_a_model(self.name), self._number)
+        self._pending.fail_all(EngineFailure.of_a_model(self.name), self.number)
 
     def _end(self, order: Order) -> None:
         with self._lock:
@@ -208,12 +202,12 @@ class RemoteWorker:
             self._stopped.wait(order.drain + GRACE_SECONDS)
         if not self._failed:
             self._state = WorkerState.STOPPED
-        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self._number)
+        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self.number)
 
     def _reset_reports(self) -> None:
         """Reset the reports: the first one is still to come."""
-        self._reported = time.monotonic()
-        self._status = WorkerStatus(WorkerState.NEW, alive=True, heartbeat=self._reported)
+        self.reported = time.monotonic()  # the time of the last one
+        self._status = WorkerStatus(WorkerState.NEW, alive=True, heartbeat=self.reported)
 
     def _unreachable(self, now: float) -> EngineError | None:
         """Return the reason to send nothing now: the process is silent, or too many messages wait.
@@ -221,7 +215,7 @@ class RemoteWorker:
         A process is silent if its last report is old and nothing of it is unread. If this process has been too busy to
         read, the engine process decides about the request itself.
         """
-        age = now - self._reported
+        age = now - self.reported
         silent = age > SILENT_SECONDS and not self._connection.has_unread
         return overloaded(self.name, age) if silent or self._connection.full else None
 

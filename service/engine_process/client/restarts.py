@@ -1,11 +1,5 @@
 """Decides when a process or model restarts: soon, with longer delays while it keeps failing, then not any more."""
 
-from concurrent.futures import Future
-from dataclasses import dataclass
-
-from service.engine import Placement
-from service.engine_process.protocol import Open
-
 STABLE_SECONDS = 60.0  # of running, after which a start counts as a success
 FIRST_DELAY, MOST_DELAY = 0.1, 30.0  # seconds
 MOST_IN_A_ROW = 6
@@ -31,23 +25,3 @@ class Restarts:
         delay = min(FIRST_DELAY * 4**self.in_a_row, MOST_DELAY)
         self.in_a_row += 1
         return float(delay)
-
-
-@dataclass(slots=True)
-class HostedModel:
-    """A model of the process: how it is loaded, and how often it has failed."""
-
-    order: Open  # loads it
-    opening: Future[Placement] | None  # its first load, while that is in progress
-    again_since: float | None = None  # the time since when it is being loaded again
-    due: float | None = None  # the time at which it is loaded again, if it has failed
-    restarts: Restarts | None = None  # since its first failure
-
-    def failed(self, now: float) -> float | None:
-        """Record a failure; return the seconds until it is loaded again, or None to give up."""
-        self.restarts = self.restarts or Restarts(now)
-        delay = self.restarts.ended(now)
-        if delay is not None:
-            self.due = now + delay
-            self.restarts.begins(self.due)
-        return delay

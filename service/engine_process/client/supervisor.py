@@ -9,18 +9,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from service.engine import (
-    EngineFailure,
-    WorkerState,
-    WorkerStatus,
-)
+from service.engine import EngineFailure, WorkerState
 from service.engine_process.client.calls import EngineCalls
 from service.engine_process.client.connection import EngineConnection, LogStyle
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.client.restarts import HostedModel, Restarts
-from service.engine_process.protocol import (
-    Order,
-)
+from service.engine_process.client.restarts import Restarts
+from service.engine_process.protocol import Order
 from service.logs import describe_exception, get_logger
 
 STALLED_SECONDS = 30.0  # as in service.engine.translation.translator
@@ -104,12 +98,10 @@ class EngineProcess(EngineCalls):
             log.critical("an engine process ended too often in a row; it is given up", restarts=self._restarts.in_a_row)
             with self._changed:
                 self._given_up = True
-                workers, hosted = list(self._workers.values()), list(self._hosted.values())
-                self._hosted.clear()
-            for each in hosted:
-                if each.opening is not None:
-                    each.opening.set_exception(EngineFailure("The engine process has been given up; see the log."))
+                workers = list(self._workers.values())
             for worker in workers:
+                if worker.opening is not None:
+                    worker.opening.set_exception(EngineFailure("The engine process has been given up; see the log."))
                 worker.give_up()
             return
         with self._changed:
@@ -123,56 +115,48 @@ class EngineProcess(EngineCalls):
             return  # it is tried again, with longer delays
         with self._changed:
             self._connection, self._ended = connection, None
-            numbers = [number for number in self._hosted if number in self._workers]
+            workers = list(self._workers.values())
             connection.start()
-            for number in numbers:
-                self._reload(number)
+            for worker in workers:
+                self._reload(worker)
         self._on_restart("process")
-        log.warning("an engine process was restarted", process=connection.process_id, models=len(numbers))
+        log.warning("an engine process was restarted", process=connection.process_id, models=len(workers))
 
-    def _reload(self, number: int) -> None:
+    def _reload(self, worker: RemoteWorker) -> None:
         """Send the message again that loaded a model before."""
-        with self._changed:
-            hosted = self._hosted[number]
-            if hosted.opening is not None:
-                self.send(hosted.order)
-                return
-            hosted.again_since, hosted.due = time.monotonic(), None
-            self.send(replace(hosted.order, again=True))
+        assert worker.order is not None
+        if worker.opening is None:
+            worker.again_since, worker.due = time.monotonic(), None
+        self.send(replace(worker.order, again=worker.opening is None))
 
     def _restart_models(self, now: float) -> None:
         """Load failed models again, and give up those that do not come back."""
         with self._changed:
             if self._ended is not None:
                 return
-            for number in [number for number in self._hosted if number not in self._workers]:
-                self._forget(number)
-            gone = [
-                (worker, self._hosted[number])
-                for number, worker in self._workers.items()
-                if worker.status.state is WorkerState.RESTARTING and number in self._hosted
-            ]
-        for worker, hosted in gone:
-            seconds = hosted.order.settings.load_seconds
-            if hosted.again_since is None:
-                self._restart_model(worker, hosted, now)
-            elif now - hosted.again_since >= seconds:
+            gone = [each for each in self._workers.values() if each.state is WorkerState.RESTARTING]
+        for worker in gone:
+            assert worker.order is not None
+            seconds = worker.order.settings.load_seconds
+            if worker.again_since is None:
+                self._restart_model(worker, now)
+            elif now - worker.again_since >= seconds:
                 self._give_up(worker, f"It could not be loaded within {seconds:g} seconds.")
 
-    def _restart_model(self, worker: RemoteWorker, hosted: HostedModel, now: float) -> None:
+    def _restart_model(self, worker: RemoteWorker, now: float) -> None:
         """Load a model again, after a delay, if it failed in a process that still runs."""
-        if hosted.due is None:
-            delay = hosted.failed(now)
+        if worker.due is None:
+            delay = worker.failed(now)
             if delay is None:
                 self._give_up(worker, "It failed too often in a row.")
             else:
                 log.error("a model has failed", model=worker.name, process=self.process_id, restart_in=delay)
-        elif now >= hosted.due:
+        elif now >= worker.due:
             self._on_restart("model")
             with self._changed:
-                if worker.number in self._hosted:
+                if worker.number in self._workers:
                     self.send(Order(worker.number, "retire"))
-                    self._reload(worker.number)
+                    self._reload(worker)
 
     def _is_silent(self, now: float) -> bool:
         """Return whether the process has sent no report about any of its working models for too long."""
@@ -181,9 +165,8 @@ class EngineProcess(EngineCalls):
 
     def _stalled_worker(self, now: float) -> RemoteWorker | None:
         """Return a working worker without a heartbeat for too long."""
-        every = (worker for _, worker in list(self._workers.items()))
-        return next((each for each in every if _is_stalled(each.status, now)), None)
-
-
-def _is_stalled(status: WorkerStatus, now: float) -> bool:
-    return status.alive and now - status.heartbeat >= STALLED_SECONDS
+        for worker in list(self._workers.values()):
+            status = worker.status
+            if status.alive and now - status.heartbeat >= STALLED_SECONDS:
+                return worker
+        return None

@@ -32,25 +32,9 @@ from service.engine import (
     own_providers,
     release_memory,
 )
+from service.engine_process import protocol
 from service.engine_process.channel import MessageChannel
-from service.engine_process.protocol import (
-    Cancel,
-    Done,
-    EventReport,
-    Failed,
-    FromEngine,
-    Open,
-    Opened,
-    Order,
-    Providers,
-    Refused,
-    Score,
-    StatusReport,
-    Stopped,
-    ToEngine,
-    TokenChosen,
-    Translate,
-)
+from service.engine_process.protocol import Done, EventReport, Failed, FromEngine, Open, Order, StatusReport, ToEngine
 from service.logs import configure_logging
 
 STATUS_SECONDS = 0.25  # between two reports
@@ -69,18 +53,18 @@ class EngineServer:
     def receive(self, message: ToEngine) -> None:
         """Process a message; slow work is done in a thread, so that the next message does not wait."""
         match message:
-            case Translate():
+            case protocol.Translate():
                 self._translate(message)
-            case Score(owner, number, job):
+            case protocol.Score(owner, number, job):
                 self._accept((number,), lambda: [self._worker(owner).submit_scoring(job, number)])
-            case Cancel(owner, number):
+            case protocol.Cancel(owner, number):
                 if worker := self._workers.get(owner):
                     worker.cancel(number)
             case Open():
                 threading.Thread(target=self._open, args=(message,), daemon=True).start()
             case Order():
                 self._obey(message)
-            case Providers(number):
+            case protocol.Providers(number):
                 self._send(Done(number, own_providers()))
 
     def undelivered(self, message: FromEngine) -> None:
@@ -100,14 +84,14 @@ class EngineServer:
                 check_unchanged(message.bundle)
             worker, placement = load_worker(message.bundle, message.settings, partial(self._report, message.worker))
         except EngineError as error:
-            self._send(Refused(message.worker, error))
+            self._send(protocol.Refused(message.worker, error))
         except Exception as error:
             _LOG.exception("A bundle could not be loaded (%s)", message.bundle.folder)
             text = f"{message.bundle.folder}: it could not be loaded ({type(error).__name__})."
-            self._send(Refused(message.worker, EngineFailure(text)))
+            self._send(protocol.Refused(message.worker, EngineFailure(text)))
         else:
             self._workers[message.worker] = worker
-            self._send(Opened(message.worker, placement))
+            self._send(protocol.Opened(message.worker, placement))
 
     def _report(self, worker: int, event: EngineEvent) -> None:
         """Send an event, usually with the next message: each step has several, and none follows the last one."""
@@ -133,7 +117,7 @@ class EngineServer:
                 worker.close()
                 del worker
             release_memory()
-        self._send(Stopped(order.worker))
+        self._send(protocol.Stopped(order.worker))
 
     def _worker(self, number: int) -> Worker:
         try:
@@ -141,14 +125,14 @@ class EngineServer:
         except KeyError:
             raise NotReady("The model has been stopped.") from None
 
-    def _translate(self, message: Translate) -> None:
+    def _translate(self, message: protocol.Translate) -> None:
         def listening(number: int, job: SentenceJob) -> SentenceJob:
             if number not in message.streamed:
                 return job
 
             def listener(token: int, logprob: float, weights: FloatArray | None) -> None:
                 row = None if weights is None else weights.tobytes()
-                self._send(TokenChosen(number, token, logprob, row))
+                self._send(protocol.TokenChosen(number, token, logprob, row))
 
             return replace(job, listener=listener)
 
