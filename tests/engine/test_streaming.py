@@ -15,7 +15,7 @@ from service.engine.text.segmentation import SegmentationOptions, segment_text
 from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.translation import streaming
-from service.engine.translation.streaming import StreamSource, stream_sentences
+from service.engine.translation.streaming import Stream
 from service.engine.types import StreamedEnd, StreamedSentence, StreamedToken, StreamEvent
 from tests.support.fake_model import ScriptedModel, copying_rule
 from tests.support.fake_worker import MirrorWorker
@@ -34,8 +34,7 @@ def events_of(text: str, worker: Worker | MirrorWorker, wanted: WeightSelection 
     async def settle(_sentence: Sentence) -> list[Translated]:
         raise AssertionError("the text has no values")
 
-    source = StreamSource(text, sentences, jobs, settle)
-    return stream_sentences(source, worker, Tokenizers(tokenizer, tokenizer), wanted)
+    return Stream(text, sentences, jobs, settle, worker, Tokenizers(tokenizer, tokenizer), wanted).events()
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ from service.engine.thread_pools import in_daemon_thread
 from service.engine.translation.forcing import Forcing
 from service.engine.translation.loaded_pair import LONG_TEXT, LoadedPair
 from service.engine.translation.sentence_runs import SentenceRuns
-from service.engine.translation.streaming import StreamSource, stream_sentences
+from service.engine.translation.streaming import Stream
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
@@ -249,10 +249,8 @@ class Translator:
             [found] = await scored.translate([[sentence]])
             return found
 
-        source = StreamSource(
-            text, sentences, runs.jobs(sentences, options), settle, QualityOptions(pair.manifest.confidence)
-        )
-        async for event in stream_sentences(source, pair.worker, pair.tokenizers, pair.wanted):
+        shared, quality = (pair.worker, pair.tokenizers, pair.wanted), QualityOptions(pair.manifest.confidence)
+        async for event in Stream(text, sentences, runs.jobs(sentences, options), settle, *shared, quality).events():
             yield event
         pair.on_event(CallStage("stream", began, time.monotonic(), {"sentences": len(sentences)}, self.name))
 
