@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
@@ -25,7 +25,6 @@ __all__ = [
     "OptimisationConfig",
     "Recipe",
     "RecipeError",
-    "SearchConfig",
     "TransformerConfig",
     "ValidationConfig",
     "VocabularyConfig",
@@ -39,6 +38,7 @@ class RecipeError(ValueError):
     """A recipe cannot be used; the message has the key and the accepted values."""
 
 
+TrainingPrecision = Literal["fp32", "bf16", "fp16"]
 NetworkConfig = Annotated[TransformerConfig | BahdanauConfig, Field(discriminator="kind")]
 
 
@@ -63,12 +63,11 @@ class GuidedAlignmentConfig(Section):
 class OptimisationConfig(Section):
     """The optimisation of the parameters."""
 
+    retired: ClassVar[Mapping[str, object]] = {"optimiser": "adam"}
     batch_tokens: int = Field(4096, ge=8)
     """Most tokens of each side of a batch, including padding, in each process."""
     accumulate: int = Field(1, ge=1)
     """Batches that are accumulated for one update; each batch and each process has the same weight."""
-    optimiser: Literal["adam", "muon"] = "adam"
-    """``muon``: Muon for the matrices, Adam for embeddings, biases and layer norms."""
     max_updates: int = Field(100_000, ge=1)
     peak_rate: float = Field(1e-3, gt=0)
     """Learning rate at the end of the warm-up; afterwards it falls with the inverse square root of the update."""
@@ -87,9 +86,8 @@ class OptimisationConfig(Section):
     """The last updates, whose softmax is over the whole vocabulary; by default as many as ``cooldown_updates``."""
     guided_alignment: GuidedAlignmentConfig | None = None
     clip_norm: float = Field(1.0, gt=0)
-    precision: Literal["fp32", "bf16", "fp16", "auto"] = "fp32"
-    """``bf16`` and ``fp16`` are mixed precision: products in half precision, parameters in fp32; fp16 needs a GPU.
-    ``auto`` measures some updates when a run begins and chooses the fastest, also for the run when it is resumed."""
+    precision: TrainingPrecision = "fp32"
+    """``bf16`` and ``fp16`` are mixed precision: products in half precision, parameters in fp32; fp16 needs a GPU."""
 
 
 class ValidationConfig(Section):
@@ -105,18 +103,12 @@ class ValidationConfig(Section):
     kept, too."""
 
 
-class SearchConfig(Section):
-    """The search with which the command ``grid`` measures a variant; training itself translates greedily."""
-
-    beam_size: int = Field(1, ge=1, le=64)
-    length_penalty: float = Field(1.0, ge=0, le=10)
-    """α; it counts from a beam of 2 on."""
-    length_rule: Literal["power", "gnmt"] = "power"
-    """``power``: log-probabilities are divided by length^α. ``gnmt``: by ((5 + length) / 6)^α (1609.08144)."""
-
-
 class Recipe(Section):
     """A whole run."""
+
+    retired: ClassVar[Mapping[str, object]] = {
+        "search": {"beam_size": 1, "length_penalty": 1.0, "length_rule": "power"}
+    }
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     source_language: str | tuple[str, ...]
@@ -129,7 +121,6 @@ class Recipe(Section):
     network: NetworkConfig
     optimisation: OptimisationConfig = OptimisationConfig()
     validation: ValidationConfig = ValidationConfig()
-    search: SearchConfig = SearchConfig()
     max_tokens: int = Field(256, ge=8, le=512)
     """Longest sentence of either side in subwords, including the end token; also the limit of the served model."""
     start_from: Path | None = None

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from service.bundle.limits import WRAP_TOKENS
-from training.cli.options import BeamSize, FamilyOption, Output, Penalty, Rule, RunPath, Target, Test, show
+from training.cli.options import BeamSize, FamilyOption, Output, Penalty, RunPath, Target, Test, show
 from training.data.reading import read_lines
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.domains import report as domain_report
@@ -42,7 +42,6 @@ def evaluate(
     ] = None,
     beam_size: BeamSize = 4,
     length_penalty: Penalty = 1.0,
-    length_rule: Rule = "power",
     family: FamilyOption = "cased",
     precision: Annotated[str, typer.Option(help="Name of --hypotheses in the report, e.g. int8.")] = "int8",
     translations: Annotated[Path | None, typer.Option(help="File for the translations.")] = None,
@@ -65,7 +64,7 @@ def evaluate(
         return
     trained = load_trained(run, weights)
     limit = trained.recipe.max_tokens
-    options = SearchOptions(beam_size, length_penalty, limit, wrap_tokens, length_rule=length_rule)
+    options = SearchOptions(beam_size, length_penalty, limit, wrap_tokens)
     results, lines = _evaluate_all(trained, run, (test, target), options, family)
     if translations is not None:
         write_lines(translations, lines)

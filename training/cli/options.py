@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from training.decoding.beam_search import LengthRule
 from training.evaluation.scores import Family
 from training.files import write_json
 
@@ -15,7 +14,6 @@ Test = Annotated[Path | None, typer.Option(help="TSV, or the source file; .gz to
 Target = Annotated[Path | None, typer.Option(help="The reference file, when --test is a source file.")]
 BeamSize = Annotated[int, typer.Option(min=1, help="1 is greedy search.")]
 Penalty = Annotated[float, typer.Option(help="Scores are divided by the length to the power of this number.")]
-Rule = Annotated[LengthRule, typer.Option(help="gnmt: of (5 + length) / 6 instead of the length (1609.08144).")]
 FamilyOption = Annotated[Family, typer.Option(help="cased: sacreBLEU. tokenised: lowercased, --tokenize none.")]
 Output = Annotated[Path | None, typer.Option(help="Also write the results to this file, as JSON.")]
 

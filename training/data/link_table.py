@@ -50,18 +50,10 @@ class LinkTable:
             raise FileNotFoundError(f"{path} is missing: guided alignment needs `python -m training links RUN` first")
         with np.load(path) as data:
             table = LinkTable(data["pairs"], data["offsets"])
-            of = str(data["of"]) if "of" in data else None
-        if not table.fits(corpus) or (of is not None and of != corpus.fingerprint):
+            of = str(data.get("of"))
+        if of != corpus.fingerprint:
             raise PreparedError(f"{path} does not belong to the prepared text: run `python -m training links` again")
         return table
-
-    def fits(self, corpus: EncodedPairs) -> bool:
-        """Return whether every link is between existing tokens."""
-        if len(self) != len(corpus):
-            return False
-        sentences = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        lengths = np.stack([corpus.source.lengths, corpus.target.lengths], axis=1)[sentences]
-        return bool((self.pairs < lengths).all())
 
 
 def attention_targets(links: Iterable[npt.NDArray[np.uint16]], target: int, source: int) -> Tensor:

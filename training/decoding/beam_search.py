@@ -1,7 +1,6 @@
 """Batched beam search over either network."""
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -12,9 +11,6 @@ from service.bundle.manifest import EarlyStopping
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.decoding import repetition
 from training.networks.interface import Memory, Network, State
-
-LengthRule = Literal["power", "gnmt"]
-"""``power``: length^α. ``gnmt``: ((5 + length) / 6)^α (Wu et al. 2016, 1609.08144, equation 14, without coverage)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +26,10 @@ class SearchOptions:
     """Sentences with more source tokens, including the end token, are translated in parts."""
     early_stopping: EarlyStopping | None = None
     """When a search ends (``service.bundle.end_of_search``); None: by our own rule."""
-    length_rule: LengthRule = "power"
-    """What α is the power of; the service has ``power`` alone."""
 
     def divisor(self, length: int) -> float:
         """Return what the log-probability of a hypothesis is divided by; the length includes the end token."""
-        base = length if self.length_rule == "power" else (5 + length) / 6
-        return float(base**self.length_penalty)
+        return float(length**self.length_penalty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +39,7 @@ class Hypothesis:
     ids: list[int]
     """Without the end token."""
     score: float
-    """Sum of log-probabilities (nats) / length^α, or by ``length_rule``."""
+    """Sum of log-probabilities (nats) / length^α."""
     finished: bool
     """False if it was cut off at the length limit."""
 

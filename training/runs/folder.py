@@ -26,7 +26,6 @@ class RunFolder:
         self.best_score = self.checkpoints / "best.json"
         self.validations = self.checkpoints / "looks.json"
         self.averaged = path / "averaged.pt"
-        self.precision = path / "precision.json"
         self.stages = path / "legs.json"
         self.log = path / "train.log"
 

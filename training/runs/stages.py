@@ -16,7 +16,7 @@ Stage = dict[str, Any]
 
 
 def load_stages(path: Path) -> list[Stage]:
-    """Return the recorded stages of a run folder; none for a run of versions that recorded none."""
+    """Return the recorded stages of a run folder; none for a run that has not begun."""
     if not path.exists():
         return []
     stages: list[Stage] = json.loads(path.read_text(encoding="utf-8"))
@@ -54,12 +54,6 @@ def origin(folder: Path) -> Stage:
     else:
         known = {"git_revision": card["git_revision"], "legs": card.get("legs", [])}
     return {"bundle": content["name"], "version": content["version"], **known}
-
-
-def unrecorded_stage(last: int, recipe: Mapping[str, Any]) -> Stage:
-    """Return the record of a stage that an older version trained up to update ``last``, with a recipe as plain data."""
-    precision = recipe.get("optimisation", {}).get("precision", "fp32")
-    return {"from_update": 0, "to_update": last, "precision": precision, "git_revision": "unknown", "changed": {}}
 
 
 def extend(stages: list[Stage], stage: Stage) -> list[Stage]:

@@ -40,17 +40,8 @@ def trained_parameters(folder: RunFolder) -> Path | None:
     newest = newest_checkpoint(folder)
     if not folder.averaged.exists():
         return newest
-    if newest is None or _covers(folder.averaged, newest):
-        return folder.averaged
-    return newest
-
-
-def _covers(averaged: Path, newest: Path) -> bool:
-    """Return whether a mean is as new as a checkpoint; for means of older versions, the dates of the files decide."""
-    content = torch.load(averaged, map_location="cpu", mmap=True, weights_only=True)
-    if "update" in content:
-        return int(content["update"]) >= int(newest.stem)
-    return averaged.stat().st_mtime >= newest.stat().st_mtime
+    averaged = torch.load(folder.averaged, map_location="cpu", mmap=True, weights_only=True)
+    return folder.averaged if newest is None or averaged.get("update", 0) >= int(newest.stem) else newest
 
 
 def write_average(folder: RunFolder, last: int) -> None:

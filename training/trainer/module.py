@@ -19,7 +19,7 @@ from training.networks.interface import Network
 from training.recipe import OptimisationConfig, Recipe
 from training.runs.fingerprint import Fingerprint
 from training.trainer.loss import guided_cross_entropy, reinforce_loss, sample_pieces, smoothed_cross_entropy
-from training.trainer.optimiser import Parts, make_optimiser, parts_of
+from training.trainer.optimiser import make_optimiser
 from training.trainer.schedule import last_update, rate_factor, sampled_pieces
 
 
@@ -92,7 +92,8 @@ class TranslationModule(lightning.LightningModule):
         self.network = build_network(recipe.network, tokenizer.get_vocab_size())
         self.development = development
         self._totals = [0.0, 0.0]
-        self._parts: Parts = []
+        self._parts: list[dict[str, Any]] = []
+        """The options of each group of parameters, to restore them after a checkpoint has replaced them."""
         self.fingerprint: Fingerprint = {}
         """The fingerprint of the training text, which checkpoints contain."""
 
@@ -153,7 +154,7 @@ class TranslationModule(lightning.LightningModule):
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimiser, lambda update: rate_factor(update, config, self.last_update)
         )
-        self._parts = parts_of(optimiser)
+        self._parts = [{key: value for key, value in own.items() if key != "params"} for own in optimiser.param_groups]
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def _may_fuse(self) -> bool:

@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 
-from training.data.prepare import fingerprint_of
 from training.recipe import Recipe
-from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, require_same
+from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, of_version_0_1, require_same
 from training.runs.folder import RunFolder
 
 FREE_NETWORK_KEYS = (
@@ -30,30 +29,26 @@ class Resumed:
     update: int
     fingerprint: Fingerprint
     """The fingerprint of the currently prepared text."""
-    warnings: tuple[str, ...]
 
 
 def resumed_from(folder: RunFolder, newest: Path | None, recipe: Recipe) -> Resumed:
     """Check a prepared folder and its newest checkpoint against a recipe.
 
     Raises PreparedError for text that was prepared with other values, or again after the checkpoint, and ValueError
-    for another network. A folder without a fingerprint passes with a warning.
+    for another network.
     """
     prepared = Prepared.load(folder.prepared)
-    if prepared is not None:
-        prepared.require(recipe)
+    prepared.require(recipe)
     if not folder.load_development():
         raise PreparedError(f"{folder.path} holds out no sentences: give a corpus `development` and prepare it again")
-    fingerprint = fingerprint_of(folder) if prepared is None else prepared.fingerprint
     if newest is None:
-        return Resumed(0, fingerprint, () if prepared else (_unrecorded(folder),))
+        return Resumed(0, prepared.fingerprint)
     checkpoint = torch.load(newest, map_location="cpu", mmap=True, weights_only=False)
-    if "fingerprint" in checkpoint:
-        require_same(checkpoint["fingerprint"], fingerprint, f"the checkpoints of {folder.path}")
-    if "network" in checkpoint:
-        require_network(checkpoint["network"], recipe)
-    known = prepared is not None and "fingerprint" in checkpoint
-    return Resumed(int(checkpoint["global_step"]), fingerprint, () if known else (_unrecorded(folder),))
+    if "fingerprint" not in checkpoint:
+        raise of_version_0_1(folder.path)
+    require_same(checkpoint["fingerprint"], prepared.fingerprint, f"the checkpoints of {folder.path}")
+    require_network(checkpoint["network"], recipe)
+    return Resumed(int(checkpoint["global_step"]), prepared.fingerprint)
 
 
 def require_network(before: Mapping[str, Any], recipe: Recipe) -> None:
@@ -70,10 +65,3 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]
     for key, value in now.items():
         if key not in FREE_NETWORK_KEYS and key in before and before[key] != value:
             yield f"network.{key}: {before[key]} → {value}"
-
-
-def _unrecorded(folder: RunFolder) -> str:
-    return (
-        f"{folder.path} was prepared or trained by an older version, without a fingerprint: its text, links and "
-        "checkpoints may not belong together"
-    )

@@ -1,9 +1,8 @@
 """Starts or resumes the run of a prepared folder."""
 
 import os
-from collections.abc import Iterator
-from itertools import islice
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import lightning
 import torch
@@ -11,24 +10,26 @@ import yaml
 from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint, TQDMProgressBar
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_only
-from torch import Tensor, nn
 
 from training.export.card import recipe_text
-from training.recipe import Recipe
+from training.recipe import Recipe, TrainingPrecision
 from training.runs.folder import RunFolder
-from training.runs.stages import closed, extend, load_stages, new_stage, origin, save_stages, unrecorded_stage
+from training.runs.stages import closed, extend, load_stages, new_stage, origin, save_stages
 from training.trainer.callbacks import AttentionPictures, RunLog, Speed
 from training.trainer.checkpoints import damaged_checkpoints, newest_checkpoint, write_average
 from training.trainer.data import PairData
 from training.trainer.log import open_log, tell
-from training.trainer.module import TranslationModule, batch_losses
-from training.trainer.precision import PLUGINS, Precision, choose, chosen_before, require_possible, wait_for_choice
+from training.trainer.module import TranslationModule
 from training.trainer.resume import Resumed, resumed_from
-from training.trainer.schedule import sampled_pieces
 from training.trainer.stopping import Stopping, already_finished
 from training.trainer.warm_start import start_from
 
-MEASURED_BATCHES = 2
+PLUGINS: Mapping[TrainingPrecision, Literal["32-true", "bf16-mixed", "16-mixed"]] = {
+    "fp32": "32-true",
+    "bf16": "bf16-mixed",
+    "fp16": "16-mixed",
+}
+"""Lightning's names."""
 
 
 def train(
@@ -47,12 +48,11 @@ def train(
     before anything is changed, if the recipe, the processes or the prepared text do not fit the run.
     """
     require_world(processes * nodes)
-    require_possible(recipe.optimisation.precision, torch.cuda.is_available())
+    if recipe.optimisation.precision == "fp16" and not torch.cuda.is_available():
+        raise ValueError("optimisation.precision fp16 needs an NVIDIA GPU: use bf16 or fp32")  # for its loss scaling
     newest = newest_checkpoint(folder)
     before = resumed_from(folder, newest, recipe)  # raises an error before the recipe is replaced
     open_log(folder)
-    for warning in before.warnings:
-        tell(folder, warning)
     for path in damaged_checkpoints(folder):
         tell(folder, f"{path} is damaged and left out: its end is missing")
     tokenizer = folder.load_tokenizer()
@@ -61,13 +61,12 @@ def train(
     if newest is None and recipe.start_from is not None:
         start_from(module.network, tokenizer, recipe.start_from)
     data = PairData(recipe, folder)
-    precision = _precision(recipe, folder, module, data)
-    _record(recipe, folder, before, precision)
+    _record(recipe, folder, before)
     stopping = Stopping(recipe, folder)
     callbacks = _callbacks(recipe, folder, stopping, progress)
     if pictures:
         callbacks.insert(1, AttentionPictures())
-    trainer = _trainer(recipe, folder, precision, (processes, nodes), callbacks)
+    trainer = _trainer(recipe, folder, (processes, nodes), callbacks)
     trainer.fit(module, datamodule=data, ckpt_path=newest, weights_only=False)
     if trainer.global_step == before.update:
         tell(folder, already_finished(before.update, stopping.validations.ended_at))
@@ -80,7 +79,6 @@ def train(
 def _trainer(
     recipe: Recipe,
     folder: RunFolder,
-    precision: Precision,
     world: tuple[int, int],
     callbacks: list[lightning.Callback],
 ) -> lightning.Trainer:
@@ -90,7 +88,7 @@ def _trainer(
         max_steps=recipe.optimisation.max_updates,
         accumulate_grad_batches=recipe.optimisation.accumulate,
         gradient_clip_val=recipe.optimisation.clip_norm,
-        precision=PLUGINS[precision],  # type: ignore[arg-type]
+        precision=PLUGINS[recipe.optimisation.precision],
         devices=processes,
         num_nodes=nodes,
         strategy="ddp" if processes * nodes > 1 else "auto",
@@ -116,32 +114,8 @@ def require_world(processes: int) -> None:
         )
 
 
-def _precision(recipe: Recipe, folder: RunFolder, module: TranslationModule, data: PairData) -> Precision:
-    """Return the recipe's precision; for ``auto``, the run's earlier choice or a new one."""
-    if recipe.optimisation.precision != "auto":
-        return recipe.optimisation.precision
-    before = chosen_before(folder)
-    if before is not None:
-        require_possible(before, torch.cuda.is_available())
-        tell(folder, f"precision auto: {before}, as chosen when this run began")
-        return before
-    if getattr(rank_zero_only, "rank", 0) != 0:
-        return wait_for_choice(folder)
-    device = torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
-    batches = [batch.to(device) for batch in islice(data.batches().stream(), MEASURED_BATCHES)]
-    vocabulary, sampled = module.tokenizer.get_vocab_size(), sampled_pieces(0, recipe.optimisation)
-
-    def losses(network: nn.Module) -> Iterator[Tensor]:
-        for batch in batches:
-            yield batch_losses(network, batch, recipe.optimisation, vocabulary, sampled).mean  # type: ignore[arg-type]
-
-    precision, line = choose(folder, module.network, losses, device)
-    tell(folder, line)
-    return precision
-
-
 @rank_zero_only
-def _record(recipe: Recipe, folder: RunFolder, before: Resumed, precision: Precision) -> None:
+def _record(recipe: Recipe, folder: RunFolder, before: Resumed) -> None:
     """Record the recipe and the stage that begins; delete the results of the last stage, which are out of date."""
     described: dict[str, Any] = yaml.safe_load(recipe_text(recipe))
     old: dict[str, Any] | None = None
@@ -154,13 +128,10 @@ def _record(recipe: Recipe, folder: RunFolder, before: Resumed, precision: Preci
         folder.stages.unlink(missing_ok=True)
     folder.averaged.unlink(missing_ok=True)
     folder.save_recipe(recipe)
-    stage = new_stage(before.update, precision, old, described)
+    stage = new_stage(before.update, recipe.optimisation.precision, old, described)
     if not before.update and recipe.start_from is not None:
         stage["began_from"] = origin(recipe.start_from)
-    stages = load_stages(folder.stages)
-    if old is not None and not stages:
-        stages = [unrecorded_stage(before.update, old)]
-    save_stages(folder.stages, extend(stages, stage))
+    save_stages(folder.stages, extend(load_stages(folder.stages), stage))
 
 
 def _callbacks(recipe: Recipe, folder: RunFolder, stopping: Stopping, progress: bool) -> list[lightning.Callback]:

@@ -59,14 +59,6 @@ class Stopping(Callback):
         """Restore the result of ``state_dict``."""
         self.validations = Validations(**state_dict)
 
-    def on_load_checkpoint(
-        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, checkpoint: dict[str, Any]
-    ) -> None:
-        """Restore the state of Lightning's EarlyStopping, which older versions used."""
-        for key, state in checkpoint.get("callbacks", {}).items():
-            if key.startswith("EarlyStopping"):
-                self.validations = Validations(float(state["best_score"]), int(state["wait_count"]))
-
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Apply the recipe's current patience to a resumed run."""
         seen = _load_validations(self._folder).get(str(trainer.global_step))

@@ -8,7 +8,7 @@ import torch
 from service.bundle.vocabulary import EOS
 from tests.support.tiny_networks import VARIANTS, bahdanau, network, transformer
 from training.decoding.batches import evaluating, length_groups
-from training.decoding.beam_search import LengthRule, SearchOptions
+from training.decoding.beam_search import SearchOptions
 from training.decoding.greedy import translate_greedy
 from training.decoding.scoring import score_targets
 from training.decoding.translate import search
@@ -16,7 +16,6 @@ from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
 from training.recipe import BahdanauConfig, TransformerConfig
 
-RULES: list[tuple[float, LengthRule]] = [(0.0, "power"), (1.0, "power"), (0.0, "gnmt"), (1.0, "gnmt")]
 SOURCES = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14], [], [30, 31]]
 
 
@@ -25,11 +24,6 @@ def eager(config: TransformerConfig | BahdanauConfig, bias: float) -> Transforme
     net = network(config)
     (net.output_bias if isinstance(net, Transformer) else net.output.bias).data[EOS] += bias
     return net
-
-
-def test_a_long_translation_is_divided_by_less_than_its_length_under_the_gnmt_rule() -> None:
-    options = [SearchOptions(length_penalty=penalty, length_rule=rule) for penalty, rule in RULES]
-    assert [each.divisor(7) for each in options] == [1, 7, 1, 2]
 
 
 @pytest.mark.parametrize("config", [transformer(), bahdanau(cell="lstm", decoder_layers=2)], ids=["transformer", "rnn"])

@@ -43,40 +43,16 @@ def test_a_resumed_run_uses_the_recipes_rate_betas_and_decay(toy: RunFolder) -> 
     assert stages[1]["changed"]["optimisation.peak_rate"] == 0.0001
 
 
-def test_a_checkpoint_of_one_group_of_parameters_is_taken_over(toy: RunFolder) -> None:
-    """As runs of an older version have them; without a fingerprint, which costs a warning."""
+def test_a_run_of_version_0_1_is_refused_with_what_to_do(toy: RunFolder) -> None:
     train_some(toy, "optimisation.max_updates=2")
     newest = newest_checkpoint(toy)
     assert newest is not None
     content = torch.load(newest, weights_only=False)
-    module = load_trained(toy.path).network
-    flat = torch.optim.Adam(module.parameters(), lr=0.1)  # type: ignore[attr-defined]
-    for parameter in module.parameters():  # type: ignore[attr-defined]
-        parameter.grad = torch.full_like(parameter, float(parameter.numel()))
-    flat.step()
-    content["optimizer_states"] = [flat.state_dict()]
     del content["fingerprint"], content["network"]
-    content["callbacks"]["EarlyStopping{'monitor': 'dev_bleu'}"] = {"best_score": torch.tensor(99.0), "wait_count": 1}
-    del content["callbacks"]["Stopping"]
     torch.save(content, newest)
-    toy.prepared.unlink()
-    toy.validations.unlink()
-    toy.stages.unlink()
 
-    train_some(toy, "optimisation.max_updates=3", "optimisation.peak_rate=0.0000001")
-
-    newest = newest_checkpoint(toy)
-    assert newest is not None
-    content = torch.load(newest, weights_only=False)
-    assert content["callbacks"]["Stopping"]["best"] == 99.0
-    moments = content["optimizer_states"][0]["state"]
-    sizes = {int(own["exp_avg"].numel()) for own in moments.values()}
-    for own in moments.values():  # each parameter found its own state: the gradient was its size
-        assert float(own["exp_avg"].mean()) == pytest.approx(0.1 * own["exp_avg"].numel() * 0.9, rel=0.05)
-    assert len(sizes) > 3
-    assert toy.log.read_text().count("without a fingerprint") == 1
-    stages = json.loads(toy.stages.read_text())
-    assert [(stage["to_update"], stage["git_revision"] == "unknown") for stage in stages] == [(2, True), (3, False)]
+    with pytest.raises(PreparedError, match=r"version 0\.1\.0, and cannot go on: .*`start_from"):
+        train_some(toy, "optimisation.max_updates=3")
 
 
 def test_the_mean_is_preferred_unless_it_is_stale_and_others_can_be_asked_for(

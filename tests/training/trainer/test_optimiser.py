@@ -1,4 +1,4 @@
-"""Weight decay is for matrices; without it the optimiser is Adam; Muon is for matrices alone."""
+"""Weight decay is for matrices; without it the optimiser is Adam."""
 
 import pytest
 import torch
@@ -35,48 +35,3 @@ def test_without_decay_it_is_adam() -> None:
         theirs.step()
     for one, two in zip(net.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(one, two)
-
-
-def trained(config: OptimisationConfig, updates: int) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
-    """Return a network after updates with the same made-up gradients, and its optimiser."""
-    net = network(transformer())
-    return net, updated(net, make_optimiser(net, config, fused=False), range(updates))
-
-
-def updated(net: torch.nn.Module, optimiser: torch.optim.Optimizer, seeds: range) -> torch.optim.Optimizer:
-    for seed in seeds:
-        torch.manual_seed(seed)
-        for parameter in net.parameters():
-            parameter.grad = torch.randn_like(parameter)
-        optimiser.step()
-    return optimiser
-
-
-def test_muon_turns_matrices_by_as_much_as_adam_and_leaves_embeddings_to_adam() -> None:
-    muon, _ = trained(OptimisationConfig(peak_rate=0.01, optimiser="muon"), 3)
-    adam, _ = trained(OptimisationConfig(peak_rate=0.01), 3)
-    start = network(transformer())
-    for (name, one), two, old in zip(muon.named_parameters(), adam.parameters(), start.parameters(), strict=True):
-        if one.dim() > 1 and "embedding" not in name:
-            assert not torch.equal(one, two), name
-            assert 0.1 < float(((one - old).norm() / (two - old).norm()).detach()) < 2, name
-        else:
-            torch.testing.assert_close(one, two)
-
-
-def test_muon_goes_on_from_a_checkpoint_as_if_never_stopped() -> None:
-    config = OptimisationConfig(peak_rate=0.01, optimiser="muon")
-    whole, _ = trained(config, 6)
-    net, optimiser = trained(config, 3)
-    again = make_optimiser(net, config, fused=False)
-    again.load_state_dict(optimiser.state_dict())
-    updated(net, again, range(3, 6))
-    for one, two in zip(net.parameters(), whole.parameters(), strict=True):
-        torch.testing.assert_close(one, two)
-
-
-def test_a_checkpoint_of_the_other_optimiser_is_refused() -> None:
-    _, adam = trained(OptimisationConfig(), 1)
-    muon = make_optimiser(network(transformer()), OptimisationConfig(optimiser="muon"), fused=False)
-    with pytest.raises(ValueError, match=r"optimisation\.optimiser"):
-        muon.load_state_dict(adam.state_dict())
