@@ -10,7 +10,7 @@ from service import engine
 from service.bundle.repository import find_bundles
 from service.cli.find_model import ModelQuery, OptionNames, find_legs
 from service.engine import AttentionMap, Budget, EngineSettings, ModelSettings, WorkerSettings, open_translator
-from service.glossaries.checks import Entry, GlossaryLimits, glossary_of
+from service.glossaries.checks import Entry, glossary_of
 from service.settings.fields import default_models_folder
 from translucent_mt.backend import AttentionOptions, Model, Pair, Translated, TranslationOptions
 
@@ -59,7 +59,7 @@ class LocalBackend:
         """Translate texts, each cut into sentences."""
         given = dict(options)
         terms = cast(Mapping[str, str | Sequence[str]] | None, given.pop("glossary", None))
-        glossary = None if terms is None else glossary_of(map(_entry, terms.items()), GlossaryLimits())
+        glossary = None if terms is None else glossary_of(map(_entry, terms.items()))
         wanted = engine.TranslationOptions(**{"details": True, **given}, glossary=glossary)  # type: ignore[arg-type]
         found = await self._translator.translate(texts, wanted)
         source = self.model.source

@@ -99,7 +99,6 @@ def job_runner(service: Service) -> JobRunner:
     options = RunnerOptions(
         limits_of(settings),
         WindowTimeouts(window_seconds=settings.request_timeout_seconds),
-        settings.jobs_running,
         values=settings.values,
     )
     return JobRunner(store, ServiceEngine(service), options)

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Literal, cast
 
@@ -11,7 +10,8 @@ from starlette.responses import Response
 
 from service.api.errors import ApiError, invalid
 from service.api.rendering import REPRESENTATIONS, render_attention, render_cell, render_weights
-from service.api.schemas.attention import AttentionRequest
+from service.api.schemas.attention import SEVERAL_MAPS, AttentionRequest
+from service.api.schemas.pooling import PoolingRequest
 from service.engine import AttentionMap, ModelInfo
 from service.figures import exports
 from service.figures.figure import compare, contrast, one, several
@@ -21,7 +21,7 @@ from service.figures.rasteriser import rasteriser_version
 from service.figures.renderer import FigureRenderer
 from service.figures.theme import ThemeName
 from service.figures.vega_lite import specification
-from service.figures.words import LanguageName, in_language
+from service.figures.words import in_language
 
 # By the name of the format; the first of a media type stands for it in an Accept header.
 MEDIA_TYPES = {
@@ -35,7 +35,6 @@ MEDIA_TYPES = {
     "bertviz": "application/json",
     "pharaoh": "text/plain",
 }
-SEVERAL_MAPS = ("compare", "contrast", "models")  # views
 LARGE = 1_000  # weights; larger pictures and files are made in a thread
 REVISION = f"7 {version('vl-convert-python')} {rasteriser_version()}"  # of pictures: part of every entity tag
 # Pictures and data run no scripts. An HTML figure runs its own scripts, which its policy names by their digests, in an
@@ -56,77 +55,16 @@ EXAMPLES = {
 Named = Sequence[tuple[str, AttentionMap]]
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A checked choice of representation."""
-
-    form: str = "json"
-    view: ViewName = "heatmap"
-    theme: ThemeName = "light"
-    language: LanguageName = "en"
-    scale: float = 1.0
-    other_text: str | None = None
-    other_model: str | None = None
-    models: tuple[str, ...] = ()
-    digests: tuple[str, ...] = ()
-    cell: tuple[int, int] | None = None
-
-    @property
-    def cache_key(self) -> tuple[object, ...]:
-        """Return the values that determine the bytes of an answer, and no others."""
-        scale = self.scale if self.form == "png" else 1.0
-        look = (self.theme, self.language) if self.form in ("svg", "png", "html", "vega") else ()
-        return (self.form, self.view, look, scale, self.other_text, self.cell, REVISION)
+def form_of(fields: AttentionRequest | PoolingRequest, accept: str) -> str:
+    """Return the format that the fields, or else the Accept header, request; raise ApiError."""
+    return fields.format if "format" in fields.model_fields_set else negotiated(accept)
 
 
-def drawing_of(fields: AttentionRequest, accept: str) -> Drawing:
-    """Return the representation that the fields, or else the Accept header, request; raise ApiError."""
-    form = fields.format if "format" in fields.model_fields_set else negotiated(accept)
-    if form in ("bertviz", "pharaoh") and fields.view in SEVERAL_MAPS:
-        raise invalid(f"format {form} holds one map; view must be heatmap or lines")
-    if fields.view in SEVERAL_MAPS and (fields.stage == "scores" or fields.kind == "occlusion"):
-        raise invalid(f"view={fields.view} compares attention weights; use stage=weights and a kind of attention")
-    if form in ("bertviz", "pharaoh") and fields.kind == "occlusion":
-        raise invalid(f"format {form} holds attention, and kind=occlusion is none; use json, csv or npz")
-    if fields.view == "steps":
-        check_steps(fields, form)
-    if fields.source_ids and not fields.target_ids:
-        raise invalid("source_ids belong to target_ids; send both, or neither", param="source_ids")
-    if fields.target_ids and fields.view in SEVERAL_MAPS:
-        raise invalid("target_ids are tokens of one model; use view=heatmap or lines", param="target_ids")
-    if fields.cell is not None and (fields.stage != "scores" or form != "json"):
-        raise invalid("cell explains one weight in JSON; use stage=scores and format=json", param="cell")
-    return Drawing(
-        form=form,
-        view=fields.view,
-        theme=fields.theme,
-        language=fields.language,
-        scale=fields.scale,
-        other_text=fields.other_text,
-        other_model=fields.other_model,
-        models=tuple(fields.models.split(",")) if fields.models else (),
-        digests=tuple(fields.digest.split(",")) if fields.digest else (),
-        cell=None if fields.cell is None else cell_of(fields.cell),
-    )
-
-
-def check_steps(fields: AttentionRequest, form: str) -> None:
-    """Raise ApiError if the steps of a search cannot be shown as requested."""
-    if form != "json":
-        raise invalid("view=steps is the search as data; use format=json", param="format")
-    if fields.kind != "cross":
-        raise invalid("view=steps shows what each step of the search looks at; use kind=cross", param="kind")
-    if fields.tokens != "subword" or fields.specials != "keep":
-        raise invalid("view=steps has a row for each step of the search; use tokens=subword and specials=keep")
-    if fields.target_text is not None or fields.target_ids:
-        name = "target_ids" if fields.target_ids else "target_text"
-        raise invalid(f"a given translation has no search; leave out {name}", param=name)
-
-
-def cell_of(value: str) -> tuple[int, int]:
-    """Return row and column of a cell."""
-    row, column = value.split(",")
-    return int(row), int(column)
+def cache_key(fields: AttentionRequest, form: str) -> tuple[object, ...]:
+    """Return the values that determine the bytes of an answer about the same maps, and no others."""
+    scale = fields.scale if form == "png" else 1.0
+    look = (fields.theme, fields.language) if form in ("svg", "png", "html", "vega") else ()
+    return (form, fields.view, look, scale, fields.other_text, fields.cell, REVISION)
 
 
 def negotiated(accept: str) -> str:
@@ -160,48 +98,45 @@ def _quality(parameters: Sequence[str]) -> float:
     return 1.0
 
 
-def check_digests(drawing: Drawing, digests: Sequence[str]) -> None:
+def check_digests(wanted: Sequence[str], digests: Sequence[str]) -> None:
     """Raise ApiError (409) if an address was made for another model than the one that would answer."""
-    for wanted, actual in zip(drawing.digests, digests, strict=False):
-        if not actual.startswith(wanted):
-            raise ApiError(
-                "The model has changed since this address was made; leave out digest to use the current model.",
-                status=409,
-                code="model_changed",
-            )
+    if not all(actual.startswith(own) for own, actual in zip(wanted, digests, strict=False)):
+        raise ApiError(
+            "The model has changed since this address was made; leave out digest to use the current model.",
+            status=409,
+            code="model_changed",
+        )
 
 
-def names_of(maps: Sequence[AttentionMap], drawing: Drawing) -> Named:
+def names_of(maps: Sequence[AttentionMap], fields: AttentionRequest) -> Named:
     """Return each map with its name in files."""
-    if drawing.view == "contrast":
-        return list(zip(("first", "second"), maps, strict=True))
-    return [(found.model, found) for found in maps]
+    names = ("first", "second") if fields.view == "contrast" else (found.model for found in maps)
+    return list(zip(names, maps, strict=True))
 
 
-def naming_of(infos: Sequence[ModelInfo], drawing: Drawing) -> Naming:
+def naming_of(infos: Sequence[ModelInfo], other_text: str | None) -> Naming:
     """Return the names of translations, layers and heads in figures."""
     aligning: dict[str, tuple[int, int]] = {}
     for info in infos:
         align = info.attention.get("align") or {}
         if isinstance(align.get("layer"), int) and isinstance(align.get("head"), int):
             aligning[info.name] = (align["layer"], align["head"])
-    naming = Naming(aligning=aligning)
-    return naming if drawing.other_text is None else replace(naming, translations=("first", "second"))
+    return Naming(aligning=aligning) if other_text is None else Naming(("first", "second"), aligning)
 
 
-def figure_of(maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming) -> Figure:
+def figure_of(maps: Sequence[AttentionMap], view: ViewName, naming: Naming) -> Figure:
     """Return the figure of a view; raise InvalidOption, TooLargeToDraw."""
-    if drawing.view == "compare":
+    if view == "compare":
         return compare(maps[0], maps[1], naming)
-    if drawing.view == "models":
+    if view == "models":
         return several(maps, naming)
-    if drawing.view == "contrast":
+    if view == "contrast":
         return contrast(maps[0], maps[1], naming)
-    return one(maps[0], drawing.view, naming)
+    return one(maps[0], view, naming)
 
 
 async def represent(
-    maps: Sequence[AttentionMap], drawing: Drawing, naming: Naming, renderer: FigureRenderer
+    maps: Sequence[AttentionMap], fields: AttentionRequest, form: str, naming: Naming, renderer: FigureRenderer
 ) -> Response:
     """Return the answer in the requested form."""
     size = sum(found.weights.size for found in maps)
@@ -209,13 +144,13 @@ async def represent(
     async def made(work: Callable[[], Any]) -> Any:
         return await REPRESENTATIONS.run(work) if size > LARGE else work()
 
-    if drawing.form in _FILES:
-        content = await made(lambda: _FILES[drawing.form](maps, drawing))
+    if form in _FILES:
+        content = await made(lambda: _FILES[form](maps, fields))
     else:
-        figure = await made(lambda: in_language(figure_of(maps, drawing, naming), drawing.language))
-        spec = await made(lambda: specification(figure, drawing.theme))
-        content = await drawn(figure, spec, drawing.form, (drawing.theme, drawing.scale), renderer)
-    return answer(content, drawing.form, f"attention-{maps[0].model}-{drawing.view}")
+        figure = await made(lambda: in_language(figure_of(maps, fields.view, naming), fields.language))
+        spec = await made(lambda: specification(figure, fields.theme))
+        content = await drawn(figure, spec, form, (fields.theme, fields.scale), renderer)
+    return answer(content, form, f"attention-{maps[0].model}-{fields.view}")
 
 
 def answer(content: bytes, form: str, name: str) -> Response:
@@ -251,14 +186,14 @@ async def drawn(
     return await renderer.draw(spec, cast(Literal["svg", "png"], form), scale)
 
 
-def _json(maps: Sequence[AttentionMap], drawing: Drawing) -> bytes:
+def _json(maps: Sequence[AttentionMap], fields: AttentionRequest) -> bytes:
     rendered = [render_attention(found) for found in maps]
     content: dict[str, Any] = rendered[0]
-    if drawing.view in SEVERAL_MAPS:
-        content = {"view": drawing.view, "maps": rendered}
-    if drawing.cell is not None:
-        content["cell"] = _explained(maps[0], *drawing.cell)
-    if drawing.view == "compare":
+    if fields.view in SEVERAL_MAPS:
+        content = {"view": fields.view, "maps": rendered}
+    if fields.cell is not None:
+        content["cell"] = _explained(maps[0], *map(int, fields.cell.split(",")))
+    if fields.view == "compare":
         content["difference"] = render_weights(maps[0].weights - maps[1].weights)
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
@@ -274,12 +209,12 @@ def _explained(found: AttentionMap, row: int, column: int) -> dict[str, Any]:
     return render_cell(found, row, column)
 
 
-_FILES: dict[str, Callable[[Sequence[AttentionMap], Drawing], bytes]] = {
+_FILES: dict[str, Callable[[Sequence[AttentionMap], AttentionRequest], bytes]] = {
     "json": _json,
-    "csv": lambda maps, drawing: exports.as_csv(names_of(maps, drawing)),
-    "npz": lambda maps, drawing: exports.as_npz(names_of(maps, drawing)),
-    "bertviz": lambda maps, _drawing: exports.as_bertviz(maps[0]),
-    "pharaoh": lambda maps, _drawing: exports.as_pharaoh(maps[0]),
+    "csv": lambda maps, fields: exports.as_csv(names_of(maps, fields)),
+    "npz": lambda maps, fields: exports.as_npz(names_of(maps, fields)),
+    "bertviz": lambda maps, _fields: exports.as_bertviz(maps[0]),
+    "pharaoh": lambda maps, _fields: exports.as_pharaoh(maps[0]),
 }
 
 

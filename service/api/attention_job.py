@@ -5,15 +5,8 @@ from dataclasses import dataclass
 
 from service.api.checks import named_pair, search_options
 from service.api.errors import ApiError, invalid
-from service.api.schemas.attention import (
-    AttentionRequest,
-)
-from service.engine import (
-    AttentionOptions,
-    Languages,
-    Pair,
-    Selector,
-)
+from service.api.schemas.attention import SEVERAL_MAPS, AttentionRequest
+from service.engine import AttentionOptions, Languages, Pair, Selector
 from service.settings import Settings
 
 
@@ -23,29 +16,29 @@ class Job:
 
     text: str
     target_text: str | None
-    source: str
-    target: str
-    model: str | None
+    pair: Pair
     options: AttentionOptions
-    before: Pair | None = None  # the first leg, if the second one is shown: source and target are then those of its own
+    before: Pair | None = None  # the first leg, if the second one is shown, which is then `pair`
 
 
-def job_of(fields: AttentionRequest, known: Languages, settings: Settings, *, all_heads: bool) -> Job:
-    """Return the checked request, with every layer and head if all are requested; raise ApiError."""
+def job_of(fields: AttentionRequest, form: str, known: Languages, settings: Settings) -> Job:
+    """Return the checked request, with every layer and head for `bertviz`; raise ApiError."""
+    check_together(fields, form)
     source, target = named_pair(fields.source, fields.target, known, fields.model)
     if source == target:
         raise ApiError(
             "A text is not translated into its own language, so there is no attention to show; give another target.",
             code="unsupported_pair",
         )
-    before, (source, target) = chosen_leg(known.legs(source, target), fields.leg)
+    before, pair = chosen_leg(known.legs(source, target), fields.leg)
     default: Selector = "align" if fields.kind == "cross" else "mean"
     if default == "mean" and fields.stage == "scores":
         default = 0  # a mean has no scores
+    given, every = fields.model_fields_set, form == "bertviz"
     options = AttentionOptions(
         kind=fields.kind,
-        layer="all" if all_heads else fields.layer if "layer" in fields.model_fields_set else default,
-        head="all" if all_heads else fields.head if "head" in fields.model_fields_set else default,
+        layer="all" if every else fields.layer if "layer" in given else default,
+        head="all" if every else fields.head if "head" in given else default,
         tokens=fields.tokens,
         specials=fields.specials,
         stage=fields.stage,
@@ -54,7 +47,38 @@ def job_of(fields: AttentionRequest, known: Languages, settings: Settings, *, al
         source_ids=_ids(fields.source_ids),
         translation=search_options(fields, settings),
     )
-    return Job(fields.text, fields.target_text, source, target, fields.model, options, before)
+    return Job(fields.text, fields.target_text, pair, options, before)
+
+
+def check_together(fields: AttentionRequest, form: str) -> None:
+    """Raise ApiError if the fields contradict each other, or the format of the answer."""
+    if form in ("bertviz", "pharaoh") and fields.view in SEVERAL_MAPS:
+        raise invalid(f"format {form} holds one map; view must be heatmap or lines")
+    if fields.view in SEVERAL_MAPS and (fields.stage == "scores" or fields.kind == "occlusion"):
+        raise invalid(f"view={fields.view} compares attention weights; use stage=weights and a kind of attention")
+    if form in ("bertviz", "pharaoh") and fields.kind == "occlusion":
+        raise invalid(f"format {form} holds attention, and kind=occlusion is none; use json, csv or npz")
+    if fields.view == "steps":
+        check_steps(fields, form)
+    if fields.source_ids and not fields.target_ids:
+        raise invalid("source_ids belong to target_ids; send both, or neither", param="source_ids")
+    if fields.target_ids and fields.view in SEVERAL_MAPS:
+        raise invalid("target_ids are tokens of one model; use view=heatmap or lines", param="target_ids")
+    if fields.cell is not None and (fields.stage != "scores" or form != "json"):
+        raise invalid("cell explains one weight in JSON; use stage=scores and format=json", param="cell")
+
+
+def check_steps(fields: AttentionRequest, form: str) -> None:
+    """Raise ApiError if the steps of a search cannot be shown as requested."""
+    if form != "json":
+        raise invalid("view=steps is the search as data; use format=json", param="format")
+    if fields.kind != "cross":
+        raise invalid("view=steps shows what each step of the search looks at; use kind=cross", param="kind")
+    if fields.tokens != "subword" or fields.specials != "keep":
+        raise invalid("view=steps has a row for each step of the search; use tokens=subword and specials=keep")
+    if fields.target_text is not None or fields.target_ids:
+        name = "target_ids" if fields.target_ids else "target_text"
+        raise invalid(f"a given translation has no search; leave out {name}", param=name)
 
 
 def _ids(given: str | None) -> tuple[int, ...]:

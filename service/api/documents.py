@@ -4,7 +4,6 @@ import hmac
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
-from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -13,7 +12,7 @@ from starlette.responses import Response
 from service.api.checks import AUTO, check_languages, served_pair
 from service.api.context import RequestContext
 from service.api.errors import ApiError, invalid, status_of_code
-from service.api.request_body import FILES, MEDIA_TYPE_MULTIPART, UploadedFile, read_fields
+from service.api.request_body import FILES, UploadedFile, read_fields
 from service.api.schemas.documents import DocumentRequest
 from service.api.state import Service
 from service.api.validation import parse
@@ -66,24 +65,6 @@ def glossary_of_job(service: Service, job: Job) -> Glossary | None:
     source = job.detected or job.source
     pair = service.languages.pair(source, job.target, direct=bool(job.model)) or (source, job.target)
     return service.glossary(job.glossary, pair, service.legs(*pair, job.model)) if job.glossary is not None else None
-
-
-def document_form() -> dict[str, Any]:
-    """Return the documentation of a form with a document."""
-    schema = DocumentRequest.model_json_schema()
-    properties = {
-        "file": {"type": "string", "format": "binary", "description": "The document; its name says its format"},
-        **{name: _plain(field) for name, field in schema["properties"].items()},
-    }
-    form = {"type": "object", "properties": properties, "required": ["file", *schema["required"]]}
-    return {"requestBody": {"required": True, "content": {MEDIA_TYPE_MULTIPART: {"schema": form}}}}
-
-
-def _plain(field: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a field without null, which a form leaves out."""
-    choices = [choice for choice in field.get("anyOf", ()) if choice != {"type": "null"}]
-    rest = {name: value for name, value in field.items() if name not in {"anyOf", "default"}}
-    return {**rest, **(choices[0] if choices else {})}
 
 
 def check_enabled(service: Service) -> None:

@@ -14,21 +14,16 @@ from service.api.paths import ADMIN, DIALECT, is_public
 from service.api.request_body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
 from service.api.schemas.attention import AttentionRequest
 from service.api.schemas.common import ErrorBody
-from service.api.schemas.detect import DetectForm, DetectRequest
-from service.api.schemas.embed import EmbedForm, EmbedRequest
+from service.api.schemas.detect import DetectRequest
+from service.api.schemas.documents import DocumentRequest
+from service.api.schemas.embed import EmbedRequest
 from service.api.schemas.inference import InferenceRequest
 from service.api.schemas.repository import IndexRequest, LoadRequest
 from service.api.schemas.stream import EVENTS, StreamRequest
-from service.api.schemas.translate import TranslateForm, TranslateRequest
+from service.api.schemas.translate import TranslateRequest
 
 REFERENCE = "#/components/schemas/{model}"
-FORMS: dict[type[BaseModel], type[BaseModel]] = {
-    TranslateRequest: TranslateForm,
-    StreamRequest: StreamRequest,
-    DetectRequest: DetectForm,
-    AttentionRequest: AttentionRequest,
-    EmbedRequest: EmbedForm,
-}
+FORMS: tuple[type[BaseModel], ...] = (TranslateRequest, StreamRequest, DetectRequest, AttentionRequest, EmbedRequest)
 DEFINED: tuple[type[BaseModel], ...] = (*FORMS, InferenceRequest, IndexRequest, LoadRequest, *EVENTS.values())
 
 TAGS = {
@@ -139,17 +134,17 @@ def form_name(model: type[BaseModel]) -> str:
     return model.__name__.replace("Request", "Form")
 
 
-def without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a field without null, for forms and query strings, which leave fields out instead."""
-    choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
+def form_field(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field in a form or a query string, where it is one text, and left out instead of null."""
     rest = {name: value for name, value in schema.items() if name != "anyOf" and value is not None}
+    choices = [each for each in schema.get("anyOf", ()) if each.get("type") not in ("null", "array", "object")]
     return {**rest, **(choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})}
 
 
 def form_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return the schema of a form."""
     schema = model.model_json_schema(ref_template=REFERENCE)
-    properties = {name: without_null(field) for name, field in schema["properties"].items()}
+    properties = {name: form_field(field) for name, field in schema["properties"].items()}
     return {**schema, "title": form_name(model), "properties": properties}
 
 
@@ -168,12 +163,24 @@ def body_in_any_form(model: type[BaseModel], examples: dict[str, Any], *, requir
     }
 
 
-def fields_anywhere(model: type[BaseModel], form: type[BaseModel], examples: dict[str, Any]) -> dict[str, Any]:
+def document_form() -> dict[str, Any]:
+    """Return the documentation of a form with a document."""
+    schema = form_schema(DocumentRequest)
+    file = {"type": "string", "format": "binary", "description": "The document; its name says its format"}
+    form = {
+        "type": "object",
+        "properties": {"file": file, **schema["properties"]},
+        "required": ["file", *schema["required"]],
+    }
+    return {"requestBody": {"required": True, "content": {MEDIA_TYPE_MULTIPART: {"schema": form}}}}
+
+
+def fields_anywhere(model: type[BaseModel], examples: dict[str, Any]) -> dict[str, Any]:
     """Return the documentation of a route whose fields may be in the query string or in the body."""
     first = next(iter(examples.values()))["value"]
     return {
         "requestBody": body_in_any_form(model, examples, required=False),
-        "parameters": query_parameters(form, first, required=False),
+        "parameters": query_parameters(model, first, required=False),
     }
 
 
@@ -193,7 +200,7 @@ def query_parameters(model: type[BaseModel], examples: dict[str, Any], *, requir
             "name": name,
             "in": "query",
             "required": name in needed,
-            "schema": {key: value for key, value in without_null(field).items() if key != "description"},
+            "schema": {key: value for key, value in form_field(field).items() if key != "description"},
             **({"description": field["description"]} if "description" in field else {}),
             **({"example": examples[name]} if name in examples else {}),
         }
@@ -217,7 +224,7 @@ def install_openapi(app: FastAPI) -> None:
             _, definitions = models_json_schema([(model, "validation") for model in DEFINED], ref_template=REFERENCE)
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             schemas.update(definitions.get("$defs", {}))
-            schemas.update({form_name(model): form_schema(form) for model, form in FORMS.items()})
+            schemas.update({form_name(model): form_schema(model) for model in FORMS})
             document["components"]["securitySchemes"] = SECURITY
             for path, operations in document["paths"].items():
                 for operation in operations.values():

@@ -7,12 +7,11 @@ merged, the query string first, and the first of several values with one name is
 import codecs
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import parse_qsl
 
 from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartParser, parse_options_header
+from python_multipart.multipart import Field, File, FormParser, parse_options_header
 from starlette.requests import Request
 
 from service.api.context import header
@@ -140,11 +139,10 @@ def decode_urlencoded(data: bytes, part: str) -> dict[str, str]:
         raise not_utf8(part, error) from None
     except ValueError:
         raise ApiError(f"The {part} has more than {MAX_FIELDS} fields.", code="invalid_form") from None
-    return first_values(pairs)
+    return dict(reversed(pairs))
 
 
-@dataclass(frozen=True, slots=True)
-class UploadedFile:
+class UploadedFile(NamedTuple):
     """A file of a multipart form."""
 
     name: str  # as the client calls it, often a path
@@ -155,75 +153,28 @@ def decode_multipart(data: bytes, boundary: bytes | None) -> tuple[dict[str, str
     """Return the first value of each field of a multipart form, and the first file of each field."""
     if not boundary:
         raise ApiError("The multipart form has no boundary in its content type.", code="invalid_form")
-    parts = _Parts()
+    parts: list[Any] = []
+
+    def take(part: Field | File) -> None:
+        if len(parts) >= MAX_FIELDS:
+            raise ApiError(f"The form has more than {MAX_FIELDS} fields.", code="invalid_form")
+        parts.append(part)
+
+    fields: dict[str, str] = {}
+    files: dict[str, UploadedFile] = {}
+    in_memory: Any = {"MAX_MEMORY_FILE_SIZE": len(data)}
     try:
-        parser = MultipartParser(boundary, parts.callbacks())  # type: ignore[arg-type]
+        parser = FormParser(MEDIA_TYPE_MULTIPART, take, take, boundary=boundary, config=in_memory)
         parser.write(data)
         parser.finalize()
-        fields = first_values([(name.decode("utf-8"), value.decode("utf-8")) for name, value in parts.found])
-        files = {
-            name.decode("utf-8"): UploadedFile(file_name.decode("utf-8"), content)
-            for name, file_name, content in reversed(parts.files)
-        }
-        return fields, files
+        for part in parts:
+            name = part.field_name.decode("utf-8")
+            if isinstance(part, File):
+                files.setdefault(name, UploadedFile(part.file_name.decode("utf-8"), part.file_object.getvalue()))
+            else:
+                fields.setdefault(name, (part.value or b"").decode("utf-8"))
     except UnicodeDecodeError as error:
         raise not_utf8("form", error) from None
     except FormParserError:
-        raise ApiError("The multipart form is malformed.", code="invalid_form") from None
-
-
-def first_values(pairs: list[tuple[str, str]]) -> dict[str, str]:
-    """Return one value for each name: the first."""
-    return dict(reversed(pairs))
-
-
-class _Parts:
-    """Collects (name, value) of a multipart form from the parser's callbacks."""
-
-    def __init__(self) -> None:
-        self.found: list[tuple[bytes, bytes]] = []
-        self.files: list[tuple[bytes, bytes, bytes]] = []  # field, file name, content
-        self._header = bytearray()
-        self._content = bytearray()
-        self._disposition = b""
-        self._is_disposition = False
-        self._value = bytearray()
-
-    def callbacks(self) -> dict[str, object]:
-        return {
-            "on_part_begin": self._begin,
-            "on_header_field": self._header_field,
-            "on_header_value": self._header_value,
-            "on_header_end": self._header_end,
-            "on_part_data": self._data,
-            "on_part_end": self._end,
-        }
-
-    def _begin(self) -> None:
-        if len(self.found) + len(self.files) >= MAX_FIELDS:
-            raise ApiError(f"The form has more than {MAX_FIELDS} fields.", code="invalid_form")
-        self._disposition = b""
-        self._value = bytearray()
-
-    def _header_field(self, data: bytes, start: int, end: int) -> None:
-        self._header += data[start:end]
-
-    def _header_value(self, data: bytes, start: int, end: int) -> None:
-        self._content += data[start:end]
-
-    def _header_end(self) -> None:
-        if self._header.lower() == b"content-disposition":
-            self._disposition = bytes(self._content)
-        self._header, self._content = bytearray(), bytearray()
-
-    def _data(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
-    def _end(self) -> None:
-        options = parse_options_header(self._disposition)[1]
-        if b"name" not in options:
-            raise ApiError("A part of the multipart form has no name.", code="invalid_form")
-        if b"filename" in options:
-            self.files.append((options[b"name"], options[b"filename"], bytes(self._value)))
-        else:
-            self.found.append((options[b"name"], bytes(self._value)))
+        raise ApiError("The multipart form is malformed, or a part of it has no name.", code="invalid_form") from None
+    return fields, files

@@ -10,7 +10,7 @@ from service.bundle.repository import Change
 from service.detection import Guess
 from service.embedding import Embedder
 from service.engine import EngineError, Glossary, Languages, ModelInfo, ModelState, Pair, Translates, in_order, pairs_of
-from service.glossaries.checks import Entries, GlossaryLimits, InvalidGlossary, glossary_of
+from service.glossaries.checks import Entries, InvalidGlossary, glossary_of
 from service.glossaries.folder import GlossaryFolder
 from service.logs import get_logger
 from service.metrics import Metrics
@@ -69,12 +69,8 @@ class Service:
 
     def __post_init__(self) -> None:
         """Read the folder of glossaries."""
-        self.glossaries = GlossaryFolder(self.settings.glossaries_dir, self._glossary_limits)
+        self.glossaries = GlossaryFolder(self.settings.glossaries_dir)
         self.glossaries.reload()
-
-    @property
-    def _glossary_limits(self) -> GlossaryLimits:
-        return GlossaryLimits(self.settings.glossary_term_limit)
 
     def glossary(self, wanted: str | Entries | None, pair: Pair, legs: Sequence[Translates]) -> Glossary | None:
         """Return the glossary that a request names or holds, for a pair; raise InvalidGlossary."""
@@ -85,9 +81,7 @@ class Service:
                 f"A glossary works in one translation, and {pair[0]} to {pair[1]} is translated in two, through "
                 f"{self.settings.pivot}. Send two requests, each with its own glossary."
             )
-        return (
-            self.glossaries.get(wanted, pair) if isinstance(wanted, str) else glossary_of(wanted, self._glossary_limits)
-        )
+        return self.glossaries.get(wanted, pair) if isinstance(wanted, str) else glossary_of(wanted)
 
     @property
     def ready(self) -> bool:

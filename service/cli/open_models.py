@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +26,7 @@ from service.engine import (
     open_translator,
     translate_in_legs,
 )
-from service.glossaries.checks import GlossaryLimits, InvalidGlossary
+from service.glossaries.checks import InvalidGlossary
 from service.glossaries.folder import glossary_in_file
 
 EVERYTHING = 1 << 40  # no limit: only this program fills the queue
@@ -44,7 +44,6 @@ class BulkOptions:
     beam_size: int | None = None  # None: the beam size that the model was measured with
     values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
     glossary: Path | None = None  # a file of terms
-    glossary_limits: GlossaryLimits = field(default_factory=GlossaryLimits)
     split_sentences: bool = True  # a line may hold several sentences; given translations are never split
     target_file: Path | None = None  # given translations: score and align these instead of translating
     alignments: Path | None = None  # Pharaoh i-j over white-space words
@@ -115,7 +114,7 @@ def _glossary(options: BulkOptions, pairs: Sequence[Pair]) -> Glossary | None:
             f"A glossary works in one translation, and this one goes through {pairs[0][1]}. Translate in two calls, "
             "each with its own glossary."
         )
-    return glossary_in_file(options.glossary, pairs[0], options.glossary_limits)
+    return glossary_in_file(options.glossary, pairs[0])
 
 
 def _explain_pivot(options: BulkOptions, pairs: Sequence[Pair], names: Sequence[str]) -> None:

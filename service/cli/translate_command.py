@@ -28,7 +28,7 @@ from service.cli.options import (
 from service.cli.source_language import sample_of, with_source
 from service.documents.format import limits_of
 from service.engine import DEFAULT_ROWS, EngineError, InvalidOption, UnsupportedPair
-from service.glossaries.checks import GlossaryLimits, InvalidGlossary
+from service.glossaries.checks import InvalidGlossary
 from service.logs import configure_logging
 
 Texts = Annotated[
@@ -188,7 +188,6 @@ def translate(
         split_sentences=split_sentences,
         values=own.values,
         glossary=glossary,
-        glossary_limits=GlossaryLimits(own.glossary_term_limit),
         target_file=target_file,
         alignments=alignments,
         scores=scores,

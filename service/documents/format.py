@@ -31,11 +31,12 @@ class Limits:
 
 def limits_of(settings: Settings) -> Limits:
     """Return the limits that the operator has set."""
+    size = settings.max_file_mb
     return Limits(
-        file_bytes=settings.max_file_mb * MIB,
-        unpacked_bytes=UNPACKED * settings.max_file_mb * MIB,
-        characters=settings.document_character_limit,
-        segments=max(Limits().segments, settings.document_character_limit // 50),
+        file_bytes=size * MIB,
+        unpacked_bytes=UNPACKED * size * MIB,
+        characters=max(Limits().characters, 100_000 * size),
+        segments=max(Limits().segments, 2_000 * size),
     )
 
 

@@ -2,11 +2,12 @@
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from service.engine import Glossary, InvalidInput, Term
 
 SHOWN_CHARACTERS = 40  # of a term, in an error
+MOST_TERMS = 5000  # of a glossary
+MOST_CHARACTERS = 200  # of a term
 
 Entry = tuple[str, tuple[str, ...]]  # a source term and the accepted forms of its target term
 Entries = tuple[Entry, ...]
@@ -27,20 +28,12 @@ class UnknownGlossary(InvalidGlossary):
     """No glossary has this name, or not for this pair."""
 
 
-@dataclass(frozen=True, slots=True)
-class GlossaryLimits:
-    """The most terms of a glossary, and the most characters of a term."""
-
-    terms: int = 5000
-    characters: int = 200
-
-
-def glossary_of(entries: Iterable[Entry], limits: GlossaryLimits) -> Glossary:
+def glossary_of(entries: Iterable[Entry]) -> Glossary:
     """Return the glossary of some entries; raise InvalidGlossary for the first one that cannot be used."""
     terms: dict[str, Term] = {}
     for source, targets in entries:
         term = Term(source.strip(), tuple(target.strip() for target in targets))
-        _check_term(term, limits)
+        _check_term(term)
         earlier = terms.setdefault(_same(term.source), term)
         if earlier.targets != term.targets:
             raise InvalidGlossary(
@@ -48,14 +41,14 @@ def glossary_of(entries: Iterable[Entry], limits: GlossaryLimits) -> Glossary:
                 "accepted forms.",
                 "A term has two translations.",
             )
-        if len(terms) > limits.terms:
-            raise InvalidGlossary(f"The glossary has more than {limits.terms} terms, which is the most accepted here.")
+        if len(terms) > MOST_TERMS:
+            raise InvalidGlossary(f"The glossary has more than {MOST_TERMS} terms, which is the most accepted here.")
     if not terms:
         raise InvalidGlossary("The glossary has no terms; give at least one, or leave glossary out.")
     return Glossary(tuple(terms.values()))
 
 
-def _check_term(term: Term, limits: GlossaryLimits) -> None:
+def _check_term(term: Term) -> None:
     shown = _shown(term.source)
     if not any(map(str.isalnum, term.source)):
         raise InvalidGlossary(
@@ -68,10 +61,10 @@ def _check_term(term: Term, limits: GlossaryLimits) -> None:
             "A term has no translation.",
         )
     for text in (term.source, *term.targets):
-        if len(text) > limits.characters:
+        if len(text) > MOST_CHARACTERS:
             raise InvalidGlossary(
-                f"The glossary has a term of {len(text)} characters ({_shown(text)}); the most is {limits.characters}.",
-                f"A term has more than {limits.characters} characters.",
+                f"The glossary has a term of {len(text)} characters ({_shown(text)}); the most is {MOST_CHARACTERS}.",
+                f"A term has more than {MOST_CHARACTERS} characters.",
             )
         if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
             raise InvalidGlossary(

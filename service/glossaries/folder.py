@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from service.engine import Glossary, canonical
-from service.glossaries.checks import Entry, GlossaryLimits, InvalidGlossary, UnknownGlossary, glossary_of
+from service.glossaries.checks import Entry, InvalidGlossary, UnknownGlossary, glossary_of
 from service.glossaries.files import ENDINGS, Pair, name_of, names_languages, pair_of_name, read_entries
 from service.logs import get_logger
 
@@ -23,8 +23,8 @@ class NamedGlossary(NamedTuple):
 class GlossaryFolder:
     """The glossaries of a folder; None: there is none."""
 
-    def __init__(self, folder: Path | None, limits: GlossaryLimits) -> None:
-        self._folder, self._limits = folder, limits
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
         self._by_name: dict[str, dict[Pair, Glossary]] = {}
 
     def reload(self) -> None:
@@ -83,10 +83,10 @@ class GlossaryFolder:
             for path in paths:
                 files = path.name
                 for pair, some in read_entries(path, pair_of_name(path)).items():
-                    glossary_of(some, self._limits)
+                    glossary_of(some)
                     entries.setdefault(pair, []).extend(some)
             files = ", ".join(path.name for path in paths)
-            return {pair: glossary_of(some, self._limits) for pair, some in entries.items()}
+            return {pair: glossary_of(some) for pair, some in entries.items()}
         except InvalidGlossary as error:
             reason = error.logged
         except OSError as error:
@@ -101,7 +101,7 @@ def _language(tag: str) -> str:
     return tag.partition("-")[0]
 
 
-def glossary_in_file(path: Path, pair: Pair, limits: GlossaryLimits) -> Glossary:
+def glossary_in_file(path: Path, pair: Pair) -> Glossary:
     """Return the glossary of one file, for the command line; raise InvalidGlossary.
 
     A table of two columns serves the wanted pair, whatever its name.
@@ -119,4 +119,4 @@ def glossary_in_file(path: Path, pair: Pair, limits: GlossaryLimits) -> Glossary
         raise InvalidGlossary(f"The glossary {path} cannot be read: {error.strerror}.") from None
     except InvalidGlossary as error:
         raise InvalidGlossary(f"{path}: {error.message}") from None
-    return glossary_of(found, limits)
+    return glossary_of(found)

@@ -8,7 +8,7 @@ import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -20,7 +20,6 @@ __all__ = [
     "PREFIX",
     "Settings",
     "SettingsError",
-    "accepted",
     "forget_secrets",
     "load_settings",
     "settings_table",
@@ -38,7 +37,9 @@ OLD: dict[str, str | None] = {
     **dict.fromkeys(("header_limit", "header_count_limit", "head_timeout_seconds", "send_timeout_seconds")),
     **dict.fromkeys(("buffered_bodies_limit", "address_connection_limit", "max_queued_tokens", "max_unpacked_mb")),
     **dict.fromkeys(("document_segment_limit", "jobs_limit", "glossary_character_limit")),
-    **dict.fromkeys(("language_warnings", "embeddings")),
+    **dict.fromkeys(
+        ("language_warnings", "embeddings", "document_character_limit", "glossary_term_limit", "jobs_running")
+    ),
 }
 
 
@@ -46,11 +47,26 @@ class SettingsError(Exception):
     """The configuration cannot be used; the message has one line for each thing to correct."""
 
 
-def accepted(field: FieldInfo) -> str:
-    """Return the accepted values of a field, in words."""
-    extra = field.json_schema_extra
-    assert isinstance(extra, dict)
-    return str(extra["accepted"])
+def accepted(info: FieldInfo) -> str:
+    """Return the accepted values of a field in words: its own, or those of its type and its limits."""
+    if words := _extra(info).get("accepted"):
+        return str(words)
+    if get_origin(info.annotation) is Literal:
+        *first, last = get_args(info.annotation)
+        return f"{', '.join(first)} or {last}"
+    if info.annotation is bool:
+        return "true or false"
+    kind = "a number" if info.annotation is float else "a whole number"
+    low, high = (
+        next((getattr(each, name) for each in info.metadata if hasattr(each, name)), None) for name in ("ge", "le")
+    )
+    if low is None:
+        return f"{kind} above 0, up to {high}"
+    return f"{kind} of at least {low}" if high is None else f"{kind} from {low} to {high}"
+
+
+def _extra(info: FieldInfo) -> dict[str, Any]:
+    return info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
 
 
 def load_settings(**overrides: Any) -> Settings:
@@ -139,15 +155,12 @@ def _refused(field: str, value: object, context: Mapping[str, Any]) -> str:
 
 
 def _is_secret(info: FieldInfo) -> bool:
-    extra = info.json_schema_extra
-    return isinstance(extra, dict) and bool(extra.get("secret"))
+    return bool(_extra(info).get("secret"))
 
 
 def _default(info: FieldInfo) -> str:
-    extra = info.json_schema_extra
-    if isinstance(extra, dict) and "default" in extra:
-        return str(extra["default"])
-    return str(info.default)
+    shown = _extra(info).get("default")
+    return str(info.default if shown is None else shown)
 
 
 def settings_rows() -> list[tuple[str, str, str, str]]:

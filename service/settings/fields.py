@@ -7,7 +7,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from service.engine import DEFAULT_ROWS, MAX_BEAM_SIZE
-from service.settings.limits import PREFIX, LimitSettings, optional, setting
+from service.settings.limits import PREFIX, LimitSettings, setting
 
 DEFAULT_PIVOT = "en"  # on one side of nearly every model
 
@@ -31,9 +31,7 @@ class Settings(LimitSettings):
         "a host name or an IP address",
         min_length=1,
     )
-    port: int = setting(
-        8000, "Port to listen on; 0 chooses any free port", "a whole number from 0 to 65535", ge=0, le=65535
-    )
+    port: int = setting(8000, "Port to listen on; 0 chooses any free port", ge=0, le=65535)
     models_dir: Path = Field(
         default_factory=default_models_folder,
         description="Folder with one subfolder for each model bundle; every bundle in it is served",
@@ -44,69 +42,55 @@ class Settings(LimitSettings):
         "When models are loaded: `eager` loads all of them at the start. `lazy` reads their manifests, opens each "
         "model at its first request, and closes models that are not in use when memory runs short; see "
         "TRANSLUCENT_MEMORY_LIMIT_MB",
-        "eager or lazy",
     )
-    memory_limit_mb: int | None = Field(
+    memory_limit_mb: int | None = setting(
         None,
-        description="Resident memory of the server (all its processes) in MiB above which no further model is opened "
+        "Resident memory of the server (all its processes) in MiB above which no further model is opened "
         "until the least recently used idle one is closed. Without it, open models stay open",
-        json_schema_extra={
-            "accepted": "a whole number of at least 64, together with TRANSLUCENT_LOAD=lazy",
-            "default": "none",
-        },
+        "a whole number of at least 64, together with TRANSLUCENT_LOAD=lazy",
+        shown="none",
         ge=64,
     )
-    default_models: str = Field(
+    default_models: str = setting(
         "",
-        description="Bundles that translate their language pair when a request names no model, separated by commas; "
-        "the "
+        "Bundles that translate their language pair when a request names no model, separated by commas; the "
         "first bundle of a pair wins. A pair without an entry uses the bundle with the best score in its model card",
-        json_schema_extra={"accepted": "names of bundles in the folder of models", "default": "none"},
+        "names of bundles in the folder of models",
+        shown="none",
     )
     gallery: bool = setting(
         False,
         "Also serve the small models for teaching in the subfolder `gallery` of the folder of models, one for each "
         "kind of attention. They translate only if a request names them",
-        "true or false",
     )
-    pivot: str = Field(
+    pivot: str = setting(
         DEFAULT_PIVOT,
-        description="Language through which a pair without a model is translated, in two legs, if there are models "
+        "Language through which a pair without a model is translated, in two legs, if there are models "
         "into it and out of it. A model that translates the pair itself always wins. `off`: no pair is translated so",
-        json_schema_extra={"accepted": "a language tag, or off"},
+        "a language tag, or off",
         pattern=r"^([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?$",
         max_length=64,
     )
     device: Literal["auto", "cpu", "cuda"] = setting(
         "auto",
         "Where models run: `auto` uses the GPU if there is one and it works, `cuda` refuses to start without a GPU",
-        "auto, cpu or cuda",
     )
     precision: Literal["auto", "int8", "fp16", "fp32"] = setting(
-        "auto",
-        "Which graphs of a bundle run: `auto` uses the fastest precision that the bundle has for the device",
-        "auto, int8, fp16 or fp32",
+        "auto", "Which graphs of a bundle run: `auto` uses the fastest precision that the bundle has for the device"
     )
-    gpu_memory_mb: int | None = Field(
+    gpu_memory_mb: int | None = setting(
         None,
-        description="Most memory of a GPU for the weights and results of all models together, in MiB, without what "
+        "Most memory of a GPU for the weights and results of all models together, in MiB, without what "
         "CUDA itself takes (some 500); a run that needs more fails",
-        json_schema_extra={"accepted": "a whole number of at least 64", "default": "none"},
+        shown="none",
         ge=64,
     )
-    intra_threads: int = setting(
-        1,
-        "Threads that ONNX Runtime uses inside one run of a model",
-        "a whole number from 1 to 256",
-        ge=1,
-        le=256,
-    )
+    intra_threads: int = setting(1, "Threads that ONNX Runtime uses inside one run of a model", ge=1, le=256)
     inter_threads: int = setting(
         0,
         "Decode threads of each model; they run batches in parallel and divide the rows among them. 0 chooses: one on "
         "a GPU or with one core, otherwise two. With fewer than four cores the second one gets only what is more than "
         "48 rows",
-        "a whole number from 0 to 64",
         ge=0,
         le=64,
     )
@@ -122,7 +106,6 @@ class Settings(LimitSettings):
         "Memory for finished sentences, in MiB, in the process that answers HTTP: a sentence that comes again is "
         "answered at once, and equal sentences in flight are translated once. The answers are the same bytes. 0 "
         "switches both off",
-        "a whole number from 0 to 65536",
         ge=0,
         le=65536,
     )
@@ -136,7 +119,6 @@ class Settings(LimitSettings):
     max_queued_sentences: int = setting(
         8192,
         "Sentences that may wait for each model, in each engine process; when they would be more, new requests get 503",
-        "a whole number of at least 1",
         ge=1,
     )
     values: Literal["localize", "keep", "off"] = setting(
@@ -144,9 +126,8 @@ class Settings(LimitSettings):
         "What becomes of values (numbers, dates, amounts, addresses, placeholders) if a request does not say: "
         "`localize` keeps each exactly once, written as the target language writes it; `keep` keeps it as it is; `off` "
         "translates it like any text",
-        "localize, keep or off",
     )
-    glossaries_dir: Path | None = optional(
+    glossaries_dir: Path | None = setting(
         None,
         "Folder of glossaries: NAME.en-fr.tsv or .csv (source term, target term), NAME.tsv or .csv with a first row of "
         "language tags, or NAME.tbx. It is read again when the models are reloaded; see docs/glossaries.md",
@@ -156,34 +137,23 @@ class Settings(LimitSettings):
     drain_delay_seconds: float = setting(
         1.0,
         "Time after SIGTERM in which new requests are still accepted while `/health/ready` already answers 503; it "
-        "lets "
-        "a load balancer notice",
-        "a number from 0 to 600",
+        "lets a load balancer notice",
         ge=0,
         le=600,
-        allow_inf_nan=False,
     )
     drain_timeout_seconds: float = setting(
-        30.0,
-        "Time for running requests to finish after the drain delay; after it they are cut off",
-        "a number from 0 to 3600",
-        ge=0,
-        le=3600,
-        allow_inf_nan=False,
+        30.0, "Time for running requests to finish after the drain delay; after it they are cut off", ge=0, le=3600
     )
     tracing: bool = setting(
         False,
         "Send traces of requests by OTLP over HTTP to the address in the standard variables `OTEL_*`; needs the extra "
         "`tracing`",
-        "true or false",
     )
     log_level: Literal["debug", "info", "warning", "error"] = setting(
-        "info", "Lowest level of log lines that are written", "debug, info, warning or error"
+        "info", "Lowest level of log lines that are written"
     )
     log_format: Literal["auto", "json", "console"] = setting(
-        "auto",
-        "Format of log lines: `auto` writes plain sentences to a terminal and JSON everywhere else",
-        "auto, json or console",
+        "auto", "Format of log lines: `auto` writes plain sentences to a terminal and JSON everywhere else"
     )
 
     @field_validator("max_rows")

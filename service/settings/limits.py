@@ -24,21 +24,22 @@ STORAGE = re.compile(r"memory://|rediss?://\S+")
 LIMITS_ACCEPTED = "a number and `/second`, `/minute`, `/hour` or `/day`; several are separated by `;`"
 
 
-def setting(default: Any, description: str, accepted: str, **constraints: Any) -> Any:
-    """Return a field whose documentation and error message name the accepted values."""
-    return Field(default, description=description, json_schema_extra={"accepted": accepted}, **constraints)
+def setting(
+    default: Any, description: str, accepted: str | None = None, *, shown: str | None = None, **more: Any
+) -> Any:
+    """Return a field: its meaning, what it accepts if its type does not say so, and how its default is shown."""
+    secret = isinstance(default, SecretStr)
+    extra = {"accepted": accepted, "default": shown, "secret": secret}
+    if isinstance(default, float):
+        more["allow_inf_nan"] = False
+    return Field(
+        default, description=description, json_schema_extra=extra, validate_default=True, repr=not secret, **more
+    )
 
 
 def seconds(default: float, description: str) -> Any:
     """Return a field that holds a time in seconds."""
-    accepted = "a number above 0, up to 3600"
-    return setting(default, description, accepted, gt=0, le=3600, allow_inf_nan=False)
-
-
-def optional(default: Any, description: str, accepted: str, *, shown: str = "none", secret: bool = False) -> Any:
-    """Return a field whose default is shown as `shown`; the value of a secret appears in no message."""
-    extra: dict[str, Any] = {"accepted": accepted, "default": shown, "secret": secret}
-    return Field(default, description=description, json_schema_extra=extra, validate_default=True, repr=not secret)
+    return setting(default, description, gt=0, le=3600)
 
 
 def variable(field: str) -> str:
@@ -55,50 +56,53 @@ class AccessSettings(BaseSettings):
         "`*` or one origin",
         min_length=1,
     )
-    api_keys_file: Path | None = optional(
+    api_keys_file: Path | None = setting(
         None,
         "File of API keys, written by `translucent keys add NAME`; a running server reads changes to it",
         "a file",
+        shown="none",
     )
     require_key: bool = setting(
         False,
         "Require an API key for every route except the health probes, `/languages`, `/frontend/settings`, the page and "
         "the docs",
         "true or false; true needs TRANSLUCENT_API_KEYS_FILE",
-        validate_default=True,
     )
-    metrics_token: SecretStr = optional(
+    metrics_token: SecretStr = setting(
         SecretStr(""),
         "Token that `/metrics` requires instead of an API key (`Authorization: Bearer TOKEN`)",
         TOKEN_ACCEPTED,
-        secret=True,
+        shown="none",
     )
-    admin_token: SecretStr = optional(
+    admin_token: SecretStr = setting(
         SecretStr(""),
         "Token that is required to load and unload models over HTTP (`/v2/repository`); without it these routes answer "
         "403",
         TOKEN_ACCEPTED,
-        secret=True,
+        shown="none",
     )
-    rate_limit: str = optional(
+    rate_limit: str = setting(
         "",
         "Rate limit of each address for requests without an API key, such as `10/second;300/minute`; requests above it "
         "get 429",
         LIMITS_ACCEPTED,
+        shown="none",
     )
-    key_rate_limit: str = optional("", "Rate limit of each API key; requests above it get 429", LIMITS_ACCEPTED)
-    rate_limit_storage: SecretStr = optional(
+    key_rate_limit: str = setting(
+        "", "Rate limit of each API key; requests above it get 429", LIMITS_ACCEPTED, shown="none"
+    )
+    rate_limit_storage: SecretStr = setting(
         SecretStr("memory://"),
         "Where requests are counted: `memory://` counts in each process, a Redis server counts for all replicas "
         "together",
         "memory:// or an address that begins with redis:// or rediss://",
         shown="memory://",
-        secret=True,
     )
-    trusted_proxies: str = optional(
+    trusted_proxies: str = setting(
         "",
         "Addresses and networks of proxies whose `X-Forwarded-For` is trusted, separated by commas",
         "addresses and networks such as `10.0.0.0/8,::1`",
+        shown="none",
     )
 
     @field_validator("metrics_token", "admin_token")
@@ -142,22 +146,11 @@ class AccessSettings(BaseSettings):
 class LimitSettings(AccessSettings):
     """How large, how many and how long requests, connections, documents and jobs may be."""
 
-    body_limit: int = setting(
-        1_048_576,
-        "Largest request body, in bytes; a larger body gets 413",
-        "a whole number of at least 1024",
-        ge=1024,
-    )
+    body_limit: int = setting(1_048_576, "Largest request body, in bytes; a larger body gets 413", ge=1024)
     character_limit: int = setting(
-        100_000,
-        "Most characters in one text; the limit applies to each text of a list",
-        "a whole number of at least 1",
-        ge=1,
+        100_000, "Most characters in one text; the limit applies to each text of a list", ge=1
     )
-    batch_limit: int = setting(128, "Most texts in one list", "a whole number of at least 1", ge=1)
-    glossary_term_limit: int = setting(
-        5000, "Most terms of one glossary, in a request or a file", "a whole number of at least 1", ge=1
-    )
+    batch_limit: int = setting(128, "Most texts in one list", ge=1)
     request_timeout_seconds: float = seconds(
         120.0,
         "Time for a whole request from the end of its headers: body, queue, translation and drawing; after it the "
@@ -175,25 +168,13 @@ class LimitSettings(AccessSettings):
         4096,
         "Most open connections; the next one closes the connection that has been idle longest, or gets 503 if none is "
         "idle",
-        "a whole number of at least 8",
         ge=8,
     )
     documents: bool = setting(
-        True,
-        "Translate documents (`/translate_file`, `/jobs`); with false these routes answer 403",
-        "true or false",
+        True, "Translate documents (`/translate_file`, `/jobs`); with false these routes answer 403"
     )
-    max_file_mb: int = setting(
-        10,
-        "Largest document, in MiB; a larger document gets 413",
-        "a whole number from 1 to 1024",
-        ge=1,
-        le=1024,
-    )
-    document_character_limit: int = setting(
-        1_000_000, "Most characters of text in one document", "a whole number of at least 1", ge=1
-    )
-    jobs_dir: Path | None = optional(
+    max_file_mb: int = setting(10, "Largest document, in MiB; a larger document gets 413", ge=1, le=1024)
+    jobs_dir: Path | None = setting(
         None,
         "Folder of jobs: documents and their translations, which only the server's user can read. Jobs in it survive a "
         "restart, and processes that share it share the jobs. Without it they are in a temporary folder that the "
@@ -202,19 +183,11 @@ class LimitSettings(AccessSettings):
         shown="a temporary folder",
     )
     jobs_max_mb: int = setting(
-        2048,
-        "Most disk space of all jobs together, in MiB; when a document does not fit, it gets 503",
-        "a whole number of at least 1",
-        ge=1,
-    )
-    jobs_running: int = setting(
-        2, "Jobs that one server process translates at one time", "a whole number from 1 to 64", ge=1, le=64
+        2048, "Most disk space of all jobs together, in MiB; when a document does not fit, it gets 503", ge=1
     )
     job_retention_seconds: float = setting(
         86_400.0,
         "Time after the end of a job in which its result can be fetched; then its files are deleted",
-        "a number from 60 to 31536000",
         ge=60,
         le=31_536_000,
-        allow_inf_nan=False,
     )

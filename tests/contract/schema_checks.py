@@ -10,7 +10,7 @@ from schemathesis.core.failures import Failure
 # documents, and how fields depend on each other.
 REASONS = frozenset(
     {
-        *("unsupported_language", "unsupported_pair", "unsupported_format", "unsupported_output", "unknown_model"),
+        *("unsupported_language", "unsupported_pair", "unsupported_format", "unknown_model"),
         *("character_limit", "batch_limit", "body_too_large", "empty_input", "input_too_long", "invalid_option"),
         *("key_required", "invalid_key", "invalid_token", "not_offered", "leg_required", "model_changed"),
         *("unsupported_document", "broken_document", "document_encoding", "document_too_large", "invalid_document"),

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from service.glossaries.checks import GlossaryLimits, InvalidGlossary, UnknownGlossary, glossary_of
+from service.glossaries import checks
+from service.glossaries.checks import InvalidGlossary, UnknownGlossary, glossary_of
 from service.glossaries.folder import GlossaryFolder, glossary_in_file
 
-LIMITS = GlossaryLimits(terms=3, characters=20)
 TBX_2 = """<?xml version="1.0"?><!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd"><martif type="TBX"><text><body>
 <termEntry><langSet xml:lang="en"><tig><term>contract</term></tig></langSet>
 <langSet xml:lang="de"><tig><term>Vertrag</term></tig><tig><term>Verträge</term></tig></langSet></termEntry>
@@ -17,10 +17,16 @@ TBX_3 = """<tbx xmlns="urn:iso:std:iso:30042:ed-2"><text><body><conceptEntry>
 <langSec xml:lang="fr"><termSec><term>clé</term></termSec></langSec></conceptEntry></body></text></tbx>"""
 
 
+@pytest.fixture(autouse=True)
+def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "MOST_TERMS", 3)
+    monkeypatch.setattr(checks, "MOST_CHARACTERS", 20)
+
+
 def folder_with(path: Path, **files: str) -> GlossaryFolder:
     for name, text in files.items():
         (path / name.replace("__", "-").replace("_", ".")).write_text(text, encoding="utf-8")
-    folder = GlossaryFolder(path, LIMITS)
+    folder = GlossaryFolder(path)
     folder.reload()
     return folder
 
@@ -73,9 +79,9 @@ def test_what_a_file_must_not_hold(tmp_path: Path, name: str, text: str, message
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidGlossary, match=message):
-        glossary_in_file(path, ("en", "fr"), LIMITS)
+        glossary_in_file(path, ("en", "fr"))
 
 
 def test_half_a_character_which_json_cannot_bring_is_refused() -> None:
     with pytest.raises(InvalidGlossary, match="control character or a line break"):
-        glossary_of([("key", ("a\ud800b",))], LIMITS)
+        glossary_of([("key", ("a\ud800b",))])

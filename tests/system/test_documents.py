@@ -30,7 +30,7 @@ def report() -> bytes:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     jobs = str(tmp_path_factory.mktemp("jobs"))
-    with running_dummy(TRANSLUCENT_JOBS_DIR=jobs, TRANSLUCENT_DOCUMENT_CHARACTER_LIMIT="9000000") as server:
+    with running_dummy(TRANSLUCENT_JOBS_DIR=jobs, TRANSLUCENT_MAX_FILE_MB="90") as server:
         yield server
 
 

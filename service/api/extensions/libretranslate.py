@@ -10,7 +10,6 @@ from starlette.responses import JSONResponse, Response
 from service.api.dependencies import ContextDep, JobsDep, ServiceDep
 from service.api.documents import (
     check_enabled,
-    document_form,
     failure,
     file_response,
     find,
@@ -20,7 +19,7 @@ from service.api.documents import (
 )
 from service.api.errors import ApiError
 from service.api.languages import language_name
-from service.api.openapi import errors_of, example
+from service.api.openapi import document_form, errors_of, example
 from service.api.schemas.libretranslate import FrontendSettings, TranslatedFile
 from service.documents.format import supported_extensions, written_extension
 from service.engine import DeadlineExceeded

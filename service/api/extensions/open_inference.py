@@ -28,11 +28,9 @@ OUTPUTS = [
     {"name": "translation", "datatype": "BYTES", "shape": [-1]},
     {"name": "score", "datatype": "FP32", "shape": [-1]},
 ]
-QUALITY = {"name": "quality", "datatype": "FP32", "shape": [-1]}
 ATTENTION = {"name": "attention", "datatype": "FP32", "shape": [-1, -1]}
 # The metadata list the required inputs and the default outputs; optional ones are among the properties.
-OPTIONAL = {"optional_inputs": "target_text", "optional_outputs": "quality, attention"}
-LANGUAGE_PARAMETERS = "source, target"
+OPTIONAL = {"optional_inputs": "target_text", "optional_outputs": "attention"}
 METADATA = {
     "name": "transformer-en-fr",
     "versions": ["1"],
@@ -55,7 +53,6 @@ RESPONSE = {
     "outputs": [{"name": "translation", "shape": [1], "datatype": "BYTES", "data": ["J'ai perdu."]}],
 }
 
-
 EXTENSIONS = ["binary_tensor_data", "model_configuration", "parameters"]
 SERVER = {"name": "translucent", "version": __version__, "extensions": [*EXTENSIONS, "model_repository"]}
 
@@ -72,7 +69,7 @@ def configuration(name: str) -> dict[str, Any]:
         "backend": "onnxruntime",
         "max_batch_size": 0,
         "input": [tensor(TEXT), tensor(TARGET_TEXT, optional=True)],
-        "output": [tensor(output) for output in (*OUTPUTS, QUALITY, ATTENTION)],
+        "output": [tensor(output) for output in (*OUTPUTS, ATTENTION)],
         "model_transaction_policy": {"decoupled": False},
     }
 
@@ -133,7 +130,7 @@ async def get_model(info: ModelDep) -> JSONResponse:
         **OPTIONAL,
     }
     if len(info.pairs) > 1:
-        properties["parameters"] = LANGUAGE_PARAMETERS
+        properties["parameters"] = "source, target"
     return JSONResponse({**METADATA, "name": info.name, "versions": [info.version], "properties": properties})
 
 
@@ -183,13 +180,8 @@ async def infer(request: Request, info: ModelDep, service: ServiceDep, context: 
     fields = wanted.parameters
     pair = pair_of(fields, info)
     translator = service.registry.resolve(*pair, info.name)
-    options = search_options(
-        fields,
-        service.settings,
-        min_quality=fields.min_quality,
-        keep_source=fields.below_min_quality == "keep_source",
-        glossary=service.glossary(fields.glossary, pair, [translator]),
-    )
+    glossary = service.glossary(fields.glossary, pair, [translator])
+    options = search_options(fields, service.settings, glossary=glossary)
     tensors = await context.deadline.wait_for(infer_with(translator, wanted, options, context.deadline.at))
     head = {"model_name": info.name, "model_version": info.version}
     if wanted.id is not None:

@@ -95,10 +95,8 @@ def pair_of(wanted: InferenceParameters, info: ModelInfo) -> Pair:
 async def infer_with(
     translator: Translates, wanted: InferenceRequest, options: TranslationOptions, deadline: float
 ) -> dict[str, Tensor]:
-    """Return the requested outputs, in that order; raise ApiError if the model gives no quality."""
+    """Return the requested outputs, in that order."""
     names, texts, targets = wanted.wanted, wanted.texts, wanted.target_texts
-    if "quality" in names and translator.info.confidence is None:
-        raise invalid(f"{translator.info.name} gives no quality; leave the output out", "unsupported_output", "outputs")
     tensors: dict[str, Tensor]
     if "attention" in names:
         view = AttentionOptions(translation=options)
@@ -114,7 +112,6 @@ async def infer_with(
         tensors = {
             "translation": [translation.text for translation in found],
             "score": numbers([_score(translation) for translation in found]),
-            "quality": numbers([_quality(translation) for translation in found]),
         }
     return {name: tensors[name] for name in names}
 
@@ -141,11 +138,6 @@ def render(head: Mapping[str, Any], tensors: Mapping[str, Tensor], binary: Colle
         described.append(entry)
     text = json.dumps({**head, "outputs": described}, ensure_ascii=False, separators=(",", ":")).encode()
     return b"".join([text, *behind]), len(text) if behind else None
-
-
-def _quality(translation: Translation) -> float:
-    """Return the quality of a text; 1 if there was nothing to translate."""
-    return 1.0 if translation.quality is None else translation.quality
 
 
 def _score(translation: Translation) -> float:

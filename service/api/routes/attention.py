@@ -10,11 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.api.attention_formats import (
-    Drawing,
+    cache_key,
     check_digests,
-    drawing_of,
+    form_of,
     naming_of,
-    negotiated,
     other_contents,
     represent,
 )
@@ -32,18 +31,20 @@ from service.api.schemas.attention import (
     AttentionRequest,
     AttentionResponse,
     BertvizAttention,
+    SentenceAttentionRequest,
 )
-from service.api.schemas.embed import SentenceAttentionRequest
 from service.api.sentence_attention import EMBEDDINGS, attention_map, embedder_of
 from service.api.state import Service
 from service.api.validation import parse
 from service.engine import (
     AttentionMap,
     AttentionOptions,
+    Pair,
     Translates,
     check_room,
 )
 from service.figures.figure import comparable
+from service.figures.panels import Naming
 from service.figures.renderer import FigureRenderer
 
 router = APIRouter(tags=["Attention"])
@@ -101,16 +102,15 @@ DOCUMENTED: dict[str, Any] = {
 }
 
 
-async def read_attention_fields(request: Request) -> AttentionRequest | SentenceAttentionRequest:
-    """Return the checked fields of /attention, which are others with kind=sentence; raise ApiError."""
+async def read_attention_fields(request: Request) -> AttentionRequest:
+    """Return the checked fields of /attention, which are fewer with kind=sentence; raise ApiError."""
     fields = await read_fields(request)
     kind = fields.get("kind")
-    if isinstance(kind, str) and kind.lower() == "sentence":
-        return parse(SentenceAttentionRequest, fields)
-    return parse(AttentionRequest, fields)
+    is_sentence = isinstance(kind, str) and kind.lower() == "sentence"
+    return parse(SentenceAttentionRequest if is_sentence else AttentionRequest, fields)
 
 
-FieldsDep = Annotated[AttentionRequest | SentenceAttentionRequest, Depends(read_attention_fields)]
+FieldsDep = Annotated[AttentionRequest, Depends(read_attention_fields)]
 
 
 @router.post(
@@ -133,34 +133,36 @@ async def attention(
     With the fields in the query string the address can be linked to, and ETag makes repeats cheap; with the fields in
     the body texts may be longer.
     """
+    form = form_of(fields, request.headers.get("accept", ""))
     if isinstance(fields, SentenceAttentionRequest):
-        return await _sentence(request, fields, service, context, renderer)
-    drawing = drawing_of(fields, request.headers.get("accept", ""))
-    job = job_of(fields, service.languages, service.settings, all_heads=drawing.form == "bertviz")
-    check_characters((job.text, job.target_text or "", drawing.other_text or ""), service.settings)
+        return await _sentence(request, fields, form, service, context, renderer)
+    job = job_of(fields, form, service.languages, service.settings)
+    check_characters((job.text, job.target_text or "", fields.other_text or ""), service.settings)
     before = service.registry.resolve(*job.before) if job.before else None
-    translators = _translators(service, job, drawing)
+    translators = _translators(service, job.pair, fields)
     context.count([job.text])
     shown = [translator.info for translator in translators]
     context.record_legs([before.info, shown[0]] if before else shown[:1])
     digests = [info.digest for info in (*shown, *([before.info] if before else []))]
-    check_digests(drawing, digests)
+    check_digests(fields.digests, digests)
     deadline = context.deadline
 
     async def make() -> Response:
         own = job
         if before is not None:
             own = replace(job, text=await deadline.wait_for(_pivot_text(before, translators[0], job, deadline.at)))
-        maps = await deadline.wait_for(_maps(translators, own, drawing, deadline.at, MOST_WEIGHTS))
-        return await deadline.wait_for(represent(maps, drawing, naming_of(shown, drawing), renderer))
+        maps = await deadline.wait_for(_maps(translators, own, fields, deadline.at))
+        naming = naming_of(shown, fields.other_text)
+        return await deadline.wait_for(represent(maps, fields, form, naming, renderer))
 
-    key = [digests, asdict(replace(job, model=None)), drawing.cache_key]
-    return await tagged(request, key, make, stable=len(drawing.digests) == len(digests))
+    key = [digests, asdict(job), cache_key(fields, form)]
+    return await tagged(request, key, make, stable=len(fields.digests) == len(digests))
 
 
 async def _sentence(
     request: Request,
     fields: SentenceAttentionRequest,
+    form: str,
     service: Service,
     context: RequestContext,
     renderer: FigureRenderer,
@@ -169,12 +171,9 @@ async def _sentence(
     embedder = embedder_of(service)
     check_characters([fields.text], service.settings)
     context.count([fields.text], embedder.manifest.name)
-    form = fields.format if "format" in fields.model_fields_set else negotiated(request.headers.get("accept", ""))
     if form == "pharaoh":  # Accept: text/plain
         raise invalid("the attention of one sentence has no alignment; choose another format", param="format")
-    digests = (fields.digest,) if fields.digest else ()
-    drawing = Drawing(form, fields.view, fields.theme, fields.language, fields.scale, digests=digests)
-    check_digests(drawing, [embedder.digest])
+    check_digests(fields.digests, [embedder.digest])
 
     async def make() -> Response:
         work = EMBEDDINGS.run(lambda: attention_map(embedder, fields.text, fields.specials))
@@ -184,10 +183,10 @@ async def _sentence(
                 f"{found.weights.size} attention weights are more than {MOST_WEIGHTS}; send a shorter text",
                 "too_many_weights",
             )
-        return await context.deadline.wait_for(represent([found], drawing, naming_of([], drawing), renderer))
+        return await context.deadline.wait_for(represent([found], fields, form, Naming(), renderer))
 
-    key = [embedder.digest, fields.text, fields.specials, drawing.cache_key]
-    return await tagged(request, key, make, stable=bool(digests))
+    key = [embedder.digest, fields.text, fields.specials, cache_key(fields, form)]
+    return await tagged(request, key, make, stable=bool(fields.digests))
 
 
 async def _pivot_text(before: Translates, after: Translates, job: Job, deadline: float) -> str:
@@ -197,17 +196,18 @@ async def _pivot_text(before: Translates, after: Translates, job: Job, deadline:
     return found.text
 
 
-def _translators(service: Service, job: Job, drawing: Drawing) -> list[Translates]:
+def _translators(service: Service, pair: Pair, fields: AttentionRequest) -> list[Translates]:
     """Return the requested model or models; for a comparison another one, preferably of another architecture."""
-    if drawing.view == "models":
-        if not drawing.models:
+    resolve = service.registry.resolve
+    if fields.view == "models":
+        if not fields.models:
             raise invalid("view=models needs models, the names of models of this pair with commas between them")
-        return [service.registry.resolve(job.source, job.target, name) for name in drawing.models]
-    first = service.registry.resolve(job.source, job.target, job.model)
-    if drawing.view != "compare":
+        return [resolve(*pair, name) for name in fields.models.split(",")]
+    first = resolve(*pair, fields.model)
+    if fields.view != "compare":
         return [first]
-    if drawing.other_model is not None:
-        return [first, service.registry.resolve(job.source, job.target, drawing.other_model)]
+    if fields.other_model is not None:
+        return [first, resolve(*pair, fields.other_model)]
     pair = (first.info.source_language, first.info.target_language)
     others = [
         info
@@ -217,32 +217,31 @@ def _translators(service: Service, job: Job, drawing: Drawing) -> list[Translate
     if not others:
         raise invalid("view=compare needs a second model of this pair, and there is none", "unknown_model")
     other = min(others, key=lambda info: info.architecture == first.info.architecture)
-    return [first, service.registry.resolve(job.source, job.target, other.name)]
+    return [first, resolve(*pair, other.name)]
 
 
 async def _maps(
-    translators: Sequence[Translates], job: Job, drawing: Drawing, deadline: float, most_weights: int
+    translators: Sequence[Translates], job: Job, fields: AttentionRequest, deadline: float
 ) -> list[AttentionMap]:
     """Return the maps of the view: one, or others that belong to other models or to another translation."""
-    if drawing.view == "models":
-        most_weights //= len(translators)
+    most_weights = MOST_WEIGHTS // len(translators) if fields.view == "models" else MOST_WEIGHTS
 
     async def ask(number: int, target_text: str | None, options: AttentionOptions = job.options) -> AttentionMap:
         return await translators[number].attention(
             job.text, target_text, options, deadline=deadline, most_weights=most_weights
         )
 
-    if drawing.view == "contrast":
+    if fields.view == "contrast":
         if job.target_text is None:
             raise invalid("view=contrast needs target_text, the translation to compare with the model's own")
         _refuse_all(job)
-        given = (job.target_text, drawing.other_text) if drawing.other_text else (None, job.target_text)
+        given = (job.target_text, fields.other_text) if fields.other_text else (None, job.target_text)
         return [await ask(0, given[0]), await ask(0, given[1])]
     first = await ask(0, job.target_text)
-    if drawing.view not in ("compare", "models"):
+    if fields.view not in ("compare", "models"):
         return [first]
     _refuse_all(job)
-    if drawing.view == "models":
+    if fields.view == "models":
         others = [ask(number, first.target_text) for number in range(1, len(translators))]
         return [first, *await asyncio.gather(*others)]
     second = await ask(1, first.target_text)

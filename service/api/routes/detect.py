@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse
 from service.api.checks import check_batch, check_characters
 from service.api.dependencies import ContextDep, ServiceDep, fields_of
 from service.api.openapi import example, fields_anywhere
-from service.api.schemas.detect import DetectForm, DetectionList, DetectRequest
+from service.api.schemas.detect import DetectionList, DetectRequest
 from service.detection import average
 
 router = APIRouter(tags=["Translation"])
@@ -20,7 +20,7 @@ EXAMPLES = {"text": {"summary": "A text", "value": {"q": "J'ai perdu mes clés."
     "/detect",
     response_model=DetectionList,
     responses={200: example([{"confidence": 99.9, "language": "fr"}, {"confidence": 0.1, "language": "en"}])},
-    openapi_extra=fields_anywhere(DetectRequest, DetectForm, EXAMPLES),
+    openapi_extra=fields_anywhere(DetectRequest, EXAMPLES),
 )
 async def detect(
     fields: Annotated[DetectRequest, Depends(fields_of(DetectRequest))], service: ServiceDep, context: ContextDep

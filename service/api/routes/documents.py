@@ -7,7 +7,6 @@ from starlette.responses import JSONResponse, Response
 from service.api.dependencies import ContextDep, JobsDep, ServiceDep
 from service.api.documents import (
     check_enabled,
-    document_form,
     failure,
     file_response,
     find_own,
@@ -16,7 +15,7 @@ from service.api.documents import (
     time_of,
 )
 from service.api.errors import ApiError
-from service.api.openapi import errors_of, example
+from service.api.openapi import document_form, errors_of, example
 from service.api.schemas.documents import DoubtfulSegment, JobError, JobProgress, JobQuality, JobSchema
 from service.documents.jobs.job import Job
 from service.documents.jobs.runner import JobRunner

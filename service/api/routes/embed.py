@@ -11,7 +11,7 @@ from service.api.checks import check_batch, check_characters
 from service.api.dependencies import ContextDep, ServiceDep, fields_of
 from service.api.errors import invalid
 from service.api.openapi import errors_of, example, fields_anywhere
-from service.api.schemas.embed import EmbedDetails, EmbedForm, EmbedRequest, Vector
+from service.api.schemas.embed import EmbedDetails, EmbedRequest, Vector
 from service.api.sentence_attention import EMBEDDINGS, embedder_of
 from service.embedding import Embedded, Embedder
 
@@ -29,7 +29,7 @@ DIGITS = 7  # of a float32
     "/embed",
     response_model=list[Vector] | EmbedDetails,
     responses={200: example([[0.0125, -0.0831]]), **errors_of(404)},
-    openapi_extra=fields_anywhere(EmbedRequest, EmbedForm, EXAMPLES),
+    openapi_extra=fields_anywhere(EmbedRequest, EXAMPLES),
 )
 async def embed(
     fields: Annotated[EmbedRequest, Depends(fields_of(EmbedRequest))], service: ServiceDep, context: ContextDep

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.attention_formats import EXAMPLES, REVISION, answer, drawn, negotiated, other_contents
+from service.api.attention_formats import EXAMPLES, REVISION, answer, drawn, form_of, other_contents
 from service.api.dependencies import ContextDep, RendererDep, fields_of
 from service.api.errors import ApiError
 from service.api.etag import tagged
@@ -80,7 +80,7 @@ async def get_pooling(request: Request, fields: FieldsDep, context: ContextDep, 
 
 
 def _form(fields: PoolingRequest, accept: str) -> str:
-    form = fields.format if "format" in fields.model_fields_set else negotiated(accept)
+    form = form_of(fields, accept)
     if form not in FORMATS:
         raise ApiError(f"{form} is a form of attention between texts; use one of {', '.join(FORMATS)}.", status=406,
                        code="not_acceptable")  # fmt: skip

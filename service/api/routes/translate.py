@@ -18,7 +18,7 @@ from service.api.dependencies import ContextDep, ServiceDep, fields_of
 from service.api.direct_route import DirectRoute
 from service.api.errors import invalid
 from service.api.openapi import errors_of, fields_anywhere
-from service.api.schemas.translate import FORMATS, TranslateForm, TranslateRequest, TranslateResponse
+from service.api.schemas.translate import FORMATS, TranslateRequest, TranslateResponse
 from service.api.translation import Job, respond, run_job
 from service.engine import MAX_BEAM_SIZE, Languages
 from service.settings import Settings
@@ -55,7 +55,7 @@ ANSWERS = {
         200: {"content": {"application/json": {"examples": ANSWERS}}},
         **errors_of(404),
     },
-    openapi_extra=fields_anywhere(TranslateRequest, TranslateForm, EXAMPLES),
+    openapi_extra=fields_anywhere(TranslateRequest, EXAMPLES),
 )
 async def translate(
     fields: Annotated[TranslateRequest, Depends(fields_of(TranslateRequest))],

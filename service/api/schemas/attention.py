@@ -21,6 +21,7 @@ Format = Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", 
 LEAST_SCALE, MOST_SCALE = 0.25, 4
 CELL = r"^[0-9]{1,4},[0-9]{1,4}$"
 MOST_MODELS = 12
+SEVERAL_MAPS = ("compare", "contrast", "models")  # views
 DIGESTS = rf"^sha256:[0-9a-f]{{12,64}}(,sha256:[0-9a-f]{{12,64}}){{0,{MOST_MODELS - 1}}}$"
 MODELS = rf"^[^,]{{1,64}}(,[^,]{{1,64}}){{0,{MOST_MODELS - 1}}}$"
 
@@ -151,6 +152,21 @@ class AttentionRequest(Decoding):
         None, description="Digest of the model (of all, with commas, for `compare` and `models`), or its beginning: "
         "the address is then answered by this model only, may be cached for ever, and is answered 409 by any other"
     )  # fmt: skip
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Return the digests of the wanted models."""
+        return tuple(self.digest.split(",")) if self.digest else ()
+
+
+class SentenceAttentionRequest(AttentionRequest):
+    """The same with kind=sentence, which needs no languages."""
+
+    source: str = ""
+    target: str = ""
+    kind: Annotated[Literal["sentence"], Lowered]  # type: ignore[assignment]
+    format: Annotated[Literal["json", "svg", "png", "html", "csv", "npz", "vega"], Lowered] = "json"
+    view: Annotated[Literal["heatmap", "lines"], Lowered] = "heatmap"
 
 
 class ExplainedCell(Schema):

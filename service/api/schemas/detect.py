@@ -2,7 +2,7 @@
 
 from pydantic import Field, RootModel, SkipValidation
 
-from service.api.schemas.common import DetectionSchema, Fields, Text, Texts
+from service.api.schemas.common import DetectionSchema, Fields, Texts
 
 
 class DetectRequest(Fields):
@@ -10,12 +10,6 @@ class DetectRequest(Fields):
 
     q: Texts = Field(description="The text, or (JSON only) a list of texts")
     api_key: SkipValidation[str | None] = Field(None, description="An API key, if the operator requires one")
-
-
-class DetectForm(DetectRequest):
-    """The same fields in a form or a query string, where `q` is one text."""
-
-    q: Text = Field(description="The text")
 
 
 class DetectionList(RootModel[list[DetectionSchema]]):

@@ -1,10 +1,8 @@
-"""The shapes of /embed, and of /attention with kind=sentence."""
-
-from typing import Annotated, Literal
+"""The shapes of /embed."""
 
 from pydantic import Field, SkipValidation
 
-from service.api.schemas.common import Fields, Flag, Lowered, Number, Schema, Text, Texts
+from service.api.schemas.common import Fields, Flag, Schema, Texts
 
 
 class EmbedRequest(Fields):
@@ -21,12 +19,6 @@ class EmbedRequest(Fields):
     api_key: SkipValidation[str | None] = Field(None, description="An API key, if the operator requires one")
 
 
-class EmbedForm(EmbedRequest):
-    """The same fields in a form or a query string, where `inputs` is one text."""
-
-    inputs: Text = Field(description="A sentence")
-
-
 Vector = list[float]
 
 
@@ -39,17 +31,3 @@ class EmbedDetails(Schema):
     languages: list[dict[str, float]] = Field(description="Probability of each language that the model knows")
     domains: list[dict[str, float]] = Field(description="Probability of each domain that the model knows")
     tokens: list[int] = Field(description="Tokens of each text, including the end token")
-
-
-class SentenceAttentionRequest(Fields):
-    """The fields of /attention that matter with kind=sentence."""
-
-    text: Text
-    kind: Annotated[Literal["sentence"], Lowered]
-    specials: Annotated[Literal["keep", "drop", "renormalise"], Lowered] = "keep"
-    format: Annotated[Literal["json", "svg", "png", "html", "csv", "npz", "vega"], Lowered] = "json"
-    view: Annotated[Literal["heatmap", "lines"], Lowered] = "heatmap"
-    theme: Annotated[Literal["light", "dark"], Lowered] = "light"
-    language: Annotated[Literal["en", "de", "fr"], Lowered] = "en"
-    scale: Number = Field(1.0, ge=0.25, le=4)
-    digest: str | None = None

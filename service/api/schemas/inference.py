@@ -3,7 +3,7 @@
 import math
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, PlainValidator, field_validator, model_validator
+from pydantic import Field, PlainValidator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from service.api.schemas.common import (
@@ -13,7 +13,6 @@ from service.api.schemas.common import (
     Flag,
     Glossary,
     OptionalFlag,
-    OptionalNumber,
     Schema,
     Search,
     as_whole,
@@ -23,7 +22,7 @@ from service.api.schemas.common import (
 Item = TypeVar("Item")
 NotEmpty = Annotated[list[Item], Field(min_length=1)]
 LARGEST_SIZE = 2**31
-OutputName = Literal["translation", "score", "quality", "attention"]
+OutputName = Literal["translation", "score", "attention"]
 # What a request that names no outputs gets, and what the metadata lists. `attention` has to be named: it exists for one
 # text at a time, and that text is then taken for one sentence.
 DEFAULT_OUTPUTS: tuple[OutputName, ...] = ("translation", "score")
@@ -96,10 +95,6 @@ class RequestedOutput(Fields):
 class InferenceParameters(Search):
     """Which pair of the model to use, and how to search for a translation."""
 
-    min_quality: OptionalNumber = Field(None, ge=0, le=1, description="Of the sentences; see `below_min_quality`")
-    below_min_quality: Literal["mark", "keep_source"] = Field(
-        "mark", description="`keep_source` leaves the sentences below `min_quality` in their own language"
-    )
     glossary: Glossary = Field(None, description=GLOSSARY)
     source: str | None = Field(None, description="For a model with several sources; default: its first one")
     target: str | None = Field(None, description="For a model with several targets, which requires it")
@@ -124,42 +119,24 @@ class InferenceRequest(Fields):
     )
     outputs: Annotated[list[RequestedOutput], Accepts("a list of objects")] = Field(
         [],
-        description="Default: `translation` and `score`; on request `quality`, and `attention` for one text at a time",
+        description="Default: `translation` and `score`; on request `attention` for one text at a time",
         json_schema_extra={"uniqueItems": True},
     )
-
-    @field_validator("inputs")
-    @classmethod
-    def check_names(cls, inputs: list[InputTensor]) -> list[InputTensor]:
-        """Return the tensors; raise pydantic's error if one is repeated or `text` is missing."""
-        names = [tensor.name for tensor in inputs]
-        if len(set(names)) != len(names):
-            raise refused("inputs are one tensor text and, for forced decoding, one target_text", "inputs")
-        if "text" not in names:
-            raise refused("the input text is missing", "text", "missing_parameter")
-        return inputs
-
-    @field_validator("outputs")
-    @classmethod
-    def check_outputs(cls, outputs: list[RequestedOutput]) -> list[RequestedOutput]:
-        """Return the outputs; raise pydantic's error if one is repeated."""
-        names = [output.name for output in outputs]
-        if len(set(names)) != len(names):
-            raise refused("outputs are requested once each", "outputs")
-        return outputs
 
     @model_validator(mode="after")
     def check_together(self) -> Self:
         """Return the request; raise pydantic's error if its parts do not fit each other."""
-        texts, targets = self.texts, self.target_texts
-        if targets is not None and len(targets) != len(texts):
+        inputs, outputs = [each.name for each in self.inputs], [each.name for each in self.outputs]
+        if len(set(inputs)) != len(inputs):
+            raise refused("inputs are one tensor text and, for forced decoding, one target_text", "inputs")
+        if "text" not in inputs:
+            raise refused("the input text is missing", "text", "missing_parameter")
+        if len(set(outputs)) != len(outputs):
+            raise refused("outputs are requested once each", "outputs")
+        if self.target_texts is not None and len(self.target_texts) != len(self.texts):
             raise refused("target_text must have as many elements as text", "target_text")
-        if "attention" in self.wanted and len(texts) != 1:
+        if "attention" in outputs and len(self.texts) != 1:
             raise refused("attention is available for one text at a time", "outputs")
-        if "quality" in self.wanted and targets is not None:
-            raise refused("quality is that of the model's own translations; leave target_text out", "outputs")
-        if {"quality", "attention"} <= set(self.wanted):
-            raise refused("quality and attention need a request each", "outputs")
         return self
 
     @property

@@ -60,12 +60,6 @@ class TranslateRequest(Decoding):
     api_key: SkipValidation[str | None] = Field(None, description="An API key, if the operator requires one")
 
 
-class TranslateForm(TranslateRequest):
-    """The same fields in a form or a query string, where `q` is one text."""
-
-    q: str = Field(description="The text")
-
-
 class SentenceSchema(Schema):
     """One translated sentence."""
 

@@ -13,7 +13,7 @@ from tests.support.api_client import Client, serving
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     (tmp_path / "legal.en-fr.tsv").write_text("lost\tégaré\n", encoding="utf-8")
-    async with serving(glossaries_dir=tmp_path, glossary_term_limit=3) as client:
+    async with serving(glossaries_dir=tmp_path) as client:
         yield client
 
 
@@ -53,7 +53,7 @@ async def test_inference_takes_a_glossary_among_its_parameters(client: Client) -
         ({"a": "x\u2028x"}, "invalid_glossary", "line break"),
         ({"a": " "}, "invalid_glossary", "no translation of"),
         ([["lost", "a"], ["Lost", "b"]], "invalid_glossary", "two translations of"),
-        ({str(number): "x" for number in range(4)}, "invalid_glossary", "more than 3 terms"),
+        ({str(number): "x" for number in range(5001)}, "invalid_glossary", "more than 5000 terms"),
         ({"a" * 201: "x"}, "invalid_glossary", "201 characters"),
         ({}, "invalid_glossary", "no terms"),
         (7, "invalid_parameter", "glossary must be"),

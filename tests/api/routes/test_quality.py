@@ -68,20 +68,6 @@ async def test_wrong_options_are_refused(client: Client, judged: DummyRegistry) 
         assert (await client.post("/translate", json={**FIELDS, "q": GOOD, name: value})).status_code == 400
 
 
-async def test_the_inference_protocol_has_the_quality_on_request(client: Client, judged: DummyRegistry) -> None:
-    tensor = {"name": "text", "shape": [2], "datatype": "BYTES", "data": [GOOD, BAD]}
-    request = {
-        "inputs": [tensor],
-        "outputs": [{"name": "translation"}, {"name": "quality"}],
-        "parameters": {"min_quality": 0.5, "below_min_quality": "keep_source"},
-    }
-    translation, quality = (await client.post(f"/v2/models/{MODEL}/infer", json=request)).json()["outputs"]
-    assert translation["data"] == [GOOD.upper(), BAD]
-    assert quality["data"] == pytest.approx([0.9, 0.1])
-    refused = await client.post(f"/v2/models/{OTHER}/infer", json={**request, "parameters": {}})
-    assert (refused.status_code, refused.json()["code"]) == (400, "unsupported_output")
-
-
 async def test_a_stream_ends_with_the_quality_of_its_sentences(client: Client, judged: DummyRegistry) -> None:
     for model, qualities in ((MODEL, [0.1]), (OTHER, [None])):
         answer = await client.post("/translate/stream", json={**FIELDS, "model": model, "q": BAD})
