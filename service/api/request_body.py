@@ -169,10 +169,10 @@ def decode_multipart(data: bytes, boundary: bytes | None) -> tuple[dict[str, str
         parser.finalize()
         for part in parts:
             name = part.field_name.decode("utf-8")
-            if isinstance(part, File):
-                files.setdefault(name, UploadedFile(part.file_name.decode("utf-8"), part.file_object.getvalue()))
-            else:
+            if isinstance(part, Field):
                 fields.setdefault(name, (part.value or b"").decode("utf-8"))
+            else:
+                files.setdefault(name, UploadedFile(part.file_name.decode("utf-8"), part.file_object.getvalue()))
     except UnicodeDecodeError as error:
         raise not_utf8("form", error) from None
     except FormParserError:

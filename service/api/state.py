@@ -21,11 +21,19 @@ log = get_logger(__name__)
 
 
 class RegistryPort(Protocol):
-    """All loaded models; see service.engine.registry.Registry."""
+    """All loaded models, started and stopped with the server; see service.engine.registry.Registry."""
 
     @property
     def ready(self) -> bool:
         """Return whether the models have been started and one of them accepts requests now."""
+
+    @property
+    def dead(self) -> bool:
+        """Return whether every model has failed for good, so that the process should be replaced."""
+
+    @property
+    def stalled(self) -> bool:
+        """Return whether every model that has not failed is stalled."""
 
     def states(self) -> list[ModelState]:
         """Return the state of every served model, and of the refused bundles."""
@@ -34,13 +42,16 @@ class RegistryPort(Protocol):
         """Return the loaded models."""
 
     def resolve(self, source: str, target: str, model: str | None = None) -> Translates:
-        """Return the model of a pair, by name or architecture if given.
-
-        Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
-        """
+        """Return the model of a pair; raise UnsupportedLanguage, UnsupportedPair or UnknownModel."""
 
     def failed_default(self, source: str, target: str) -> str | None:
         """Return the name of a pair's default if it has failed and another model translates in its place."""
+
+    async def start(self) -> None:
+        """Start the workers and warm them up."""
+
+    async def stop(self, drain: float) -> None:
+        """Stop the workers; running requests may finish within `drain` seconds."""
 
     async def reload(self, name: str | None = None) -> list[Change]:
         """Serve the changes in the folder, or only the bundle of this name; raise BundleMissing."""

@@ -18,7 +18,7 @@ from service.figures.captions import (
     unknown_note,
 )
 from service.figures.labels import clean, labels, shorten
-from service.figures.panels import DEFAULT_NAMING, Figure, Naming, Panel, Score, ViewName, column_tokens, row_tokens
+from service.figures.panels import DEFAULT_NAMING, Figure, Naming, Panel, ViewName, column_tokens, row_tokens
 
 MOST_TOKENS = 100  # on a side of a panel; with more, labels are unreadable
 MOST_CELLS = 24_000  # of all panels together
@@ -156,7 +156,6 @@ def _panel(
 ) -> Panel:
     marked = found.alignment if found.kind == "cross" and not signed and found.weights.ndim == 2 else ()
     rows, columns = labels(row_tokens(found)), labels(column_tokens(found))
-    scores = zip(found.token_logprobs, found.token_ranks, strict=True) if scored else ()
     return Panel(
         title=title,
         weights=np.asarray(np.round(weights.astype(np.float64), DIGITS), np.float64),
@@ -165,7 +164,7 @@ def _panel(
         row_title={"encoder": "source", "sentence": "hop"}.get(found.kind, "target"),
         column_title="target read so far" if found.kind == "decoder" else "source",
         marked=tuple((target, source) for source, target in marked if target < len(rows) and source < len(columns)),
-        scores=tuple(Score(logprob, rank) for logprob, rank in scores),
+        scores=tuple(zip(found.token_logprobs, found.token_ranks, strict=True)) if scored else (),
         signed=signed,
         quantity=_quantity(found, signed),
         layer=names[0],

@@ -24,14 +24,6 @@ class Naming:
 DEFAULT_NAMING = Naming()
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """The model's score of one target token."""
-
-    logprob: float
-    rank: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
     """One matrix: rows attend, columns are attended to."""
@@ -43,7 +35,7 @@ class Panel:
     row_title: str
     column_title: str
     marked: Points = ()  # (row, column) of the cells that the alignment links
-    scores: tuple[Score, ...] = ()
+    scores: tuple[tuple[float, int], ...] = ()  # the log-probability and the rank of each row's token
     signed: bool = False  # a difference of weights, or another number that may be negative
     quantity: str = "weight"  # what the numbers are
     layer: str = ""

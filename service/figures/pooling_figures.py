@@ -9,11 +9,11 @@ import numpy as np
 
 from service.figures.figure import DIGITS, checked
 from service.figures.panels import Figure, Panel
-from service.figures.theme import THEMES, ThemeName, config
-from service.figures.vega_lite import SCHEMA
+from service.figures.theme import FONT, THEMES, ThemeName
+from service.figures.vega_lines import Spec
+from service.figures.vega_lite import framed
 from service.pooling.model import Pooling
 
-Spec = dict[str, Any]
 COLUMNS = ("query", "key", "value", "weight", "fit", "truth")
 
 
@@ -43,32 +43,14 @@ def fit_curve(found: Pooling, theme_name: ThemeName = "light") -> Spec:
         for x, y in _pairs(found.queries, ys)
     ]
     colours = {"domain": ["truth", "fit"], "range": [theme.muted, theme.accent]}
-    return {
-        "$schema": SCHEMA,
-        "description": f"{' '.join(_title(found))}. {_about(found)}",
-        "background": theme.background,
-        "padding": 18,
-        "title": {"text": list(_title(found)), "subtitle": [_about(found)]},
-        "width": 420,
-        "height": 300,
-        "layer": [
-            {
-                "data": {"values": points},
-                "mark": {"type": "point", "filled": True, "size": 22, "color": theme.bar, "opacity": 0.8},
-                "encoding": {"x": x, "y": y},
-            },
-            {
-                "data": {"values": curves},
-                "mark": {"type": "line", "strokeWidth": 2, "invalid": "break-paths-filter-domains"},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": {"field": "curve", "type": "nominal", "title": None, "scale": colours},
-                },
-            },
-        ],
-        "config": config(theme),
-    }
+    point = {"type": "point", "filled": True, "size": 22, "color": theme.bar, "opacity": 0.8}
+    line = {"type": "line", "strokeWidth": 2, "invalid": "break-paths-filter-domains"}
+    colour = {"field": "curve", "type": "nominal", "title": None, "scale": colours}
+    layers = [
+        {"data": {"values": points}, "mark": point, "encoding": {"x": x, "y": y}},
+        {"data": {"values": curves}, "mark": line, "encoding": {"x": x, "y": y, "color": colour}},
+    ]
+    return framed(_title(found), [_about(found)], theme, FONT, {"width": 420, "height": 300, "layer": layers})
 
 
 def as_csv(found: Pooling) -> bytes:

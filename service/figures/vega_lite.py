@@ -4,42 +4,46 @@ Texts of users are only in data and in values of parameters, never in an express
 """
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 from service.figures import labels
-from service.figures.panels import Figure, Panel, Score
+from service.figures.panels import Figure, Panel
 from service.figures.sizes import Sizes
 from service.figures.theme import FONT, FONT_RIGHT_TO_LEFT, THEMES, Theme, ThemeName, config
-from service.figures.vega_lines import line_layers
+from service.figures.vega_lines import Spec, cells, layer_of, line_layers
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 LEAST_NUMBER = 0.005  # smaller weights would be shown as .00
 LEAST_CHANCE = 0.00001  # smaller probabilities are shown as smaller than this
 IN_A_ROW = 3  # panels of a figure with several rows of them
 BAR = 46  # pixels of a probability of 1
-Spec = dict[str, Any]
+X: Spec = {"field": "s", "type": "ordinal"}
+Y: Spec = {"field": "t", "type": "ordinal"}
+NUMBER: Spec = {"field": "n", "type": "nominal"}
 
 
 def specification(figure: Figure, theme_name: ThemeName = "light") -> Spec:
     """Return the specification of a figure; the same figure gives the same specification."""
     theme = THEMES[theme_name]
     top = _ceiling(max((panel.largest for panel in figure.panels if not panel.signed), default=1.0))
-    body = {"grid": _grid, "row": _row, "rows": _row, "single": _row, "lines": _lines}[figure.arrangement](
-        figure, theme, top
-    )
+    body = {"grid": _grid, "row": _row, "rows": _row, "single": _row, "lines": line_layers}[figure.arrangement]
     names = "".join(label for panel in figure.panels for label in (*panel.rows, *panel.columns))
     font = FONT_RIGHT_TO_LEFT if labels.right_to_left("".join(figure.title) + names) else FONT
+    spec = framed(figure.title, figure.notes, theme, font, body(figure, theme, top))
+    spec["title"]["fontWeight"] = "normal" if any(map(labels.pictorial, figure.title)) else 600
+    return spec
+
+
+def framed(title: Sequence[str], notes: Sequence[str], theme: Theme, font: str, body: Spec) -> Spec:
+    """Return a whole specification: its heading, its colours and what it draws."""
+    shown = [*filter(None, notes)]
     return {
         "$schema": SCHEMA,
-        "description": f"{' '.join(figure.title)}. {'. '.join(filter(None, figure.notes))}",
+        "description": f"{' '.join(title)}. {'. '.join(shown)}",
         "background": theme.background,
         "padding": 18,
-        "title": {
-            "text": list(figure.title),
-            "subtitle": [note for note in figure.notes if note],
-            "fontWeight": "normal" if any(map(labels.pictorial, figure.title)) else 600,
-        },
+        "title": {"text": list(title), "subtitle": shown},
         **body,
         "config": config(theme, font),
     }
@@ -50,27 +54,20 @@ def _ceiling(largest: float) -> float:
     return min(max(math.ceil(largest * 10 - 1e-6) / 10, 0.1), 1.0)
 
 
-def cells(panel: Panel, **more: object) -> list[dict[str, Any]]:
-    """Return the known weights of a panel as records; t counts rows, s columns, w is the weight."""
-    return [
-        {"t": row, "s": column, "w": weight, **more}
-        for row, weights in enumerate(panel.weights.tolist())
-        for column, weight in enumerate(weights)
-        if not math.isnan(weight)
-    ]
-
-
 def _row(figure: Figure, theme: Theme, top: float) -> Spec:
     """Return the body of panels side by side, in one row or several, each with its own labels."""
     sizes = Sizes.of(figure.panels)
-    charts = []
+    charts, parameters = [], []
     for number, panel in enumerate(figure.panels):
         legend = number == len(figure.panels) - 1 or figure.panels[number + 1].signed
-        layers = _cell_layers(panel, number, theme, top, sizes, legend)
+        layers = [_cell_layer(panel, number, theme, top, sizes, legend=legend)]
+        if sizes.numbers:
+            layers.append(_numbers(panel, theme, top))
         if panel.unknown:
             layers.append(_unknown(panel, theme, sizes))
         if panel.marked:
-            layers.append(_marks(panel, theme))
+            outline = {"type": "rect", "fill": None, "stroke": theme.accent, "strokeWidth": 1.6}
+            layers.append(layer_of([{"t": row, "s": column} for row, column in panel.marked], outline, x=X, y=Y))
         if panel.scores:
             layers += _score_layers(panel, theme, sizes)
         chart: Spec = {"width": {"step": sizes.step}, "height": {"step": sizes.step}, "layer": layers}
@@ -78,7 +75,7 @@ def _row(figure: Figure, theme: Theme, top: float) -> Spec:
             chart["title"] = {"text": panel.title, "fontSize": 12, "fontWeight": "normal", "offset": 8,
                               "color": theme.ink if not panel.signed else theme.muted}  # fmt: skip
         charts.append(chart)
-    parameters = [parameter for number, panel in enumerate(figure.panels) for parameter in _parameters(panel, number)]
+        parameters += _parameters(panel, number)
     if len(charts) == 1:
         return {"params": parameters, **charts[0]}
     several = {"concat": charts, "columns": IN_A_ROW} if figure.arrangement == "rows" else {"hconcat": charts}
@@ -89,32 +86,24 @@ def _grid(figure: Figure, theme: Theme, top: float) -> Spec:
     """Return small multiples that share rows and columns: layers below each other, heads side by side."""
     sizes = Sizes.of(figure.panels, small=True)
     first = figure.panels[0]
+    layer, head = ({"field": field, "type": "nominal", "sort": None} for field in ("layer", "head"))
+    both = bool(first.layer and first.head)
+    cell = _cell_layer(first, 0, theme, top, sizes, legend=True)
     values = [record for panel in figure.panels for record in cells(panel, layer=panel.layer, head=panel.head)]
-    facet: Spec = {}
-    if first.layer and first.head:
-        facet = {"row": {"field": "layer", "type": "nominal", "sort": None},
-                 "column": {"field": "head", "type": "nominal", "sort": None}}  # fmt: skip
-    else:
-        facet = {"field": "layer" if first.layer else "head", "type": "nominal", "sort": None}
-    layer = _cell_layer(first, 0, theme, top, sizes, legend=True)
-    chart: Spec = {
+    return {
         "params": _parameters(first, 0),
         "data": {"values": values},
-        "transform": layer.pop("transform"),
-        "facet": facet,
+        "transform": cell["transform"],
+        "facet": {"row": layer, "column": head} if both else layer if first.layer else head,
         "spacing": max(8, sizes.step),
-        "spec": {"width": {"step": sizes.step}, "height": {"step": sizes.step}, **layer},
+        "spec": {
+            "width": {"step": sizes.step},
+            "height": {"step": sizes.step},
+            "mark": cell["mark"],
+            "encoding": cell["encoding"],
+        },
+        **({} if both else {"columns": min(4, len(figure.panels))}),
     }
-    del chart["spec"]["data"]
-    if "field" in facet:
-        chart["columns"] = min(4, len(figure.panels))
-    return chart
-
-
-def _lines(figure: Figure, theme: Theme, top: float) -> Spec:
-    """Return two columns of tokens with a line for every visible weight."""
-    panel = figure.panels[0]
-    return line_layers(panel, cells(panel), theme, top)
 
 
 def _parameters(panel: Panel, number: int) -> list[Spec]:
@@ -124,70 +113,44 @@ def _parameters(panel: Panel, number: int) -> list[Spec]:
     ]
 
 
-def _cell_layers(panel: Panel, number: int, theme: Theme, top: float, sizes: Sizes, legend: bool) -> list[Spec]:
-    layers = [_cell_layer(panel, number, theme, top, sizes, legend=legend)]
-    if sizes.numbers:
-        layers.append(_numbers(panel, theme, top))
-    return layers
-
-
 def _cell_layer(panel: Panel, number: int, theme: Theme, top: float, sizes: Sizes, *, legend: bool) -> Spec:
     # Gaps are left out, not painted over, and are whole pixels if possible: both are far quicker to rasterise.
     side = sizes.step - sizes.gap
-    return {
-        "data": {"values": cells(panel)},
-        "transform": [
-            {"calculate": f"rows{number}[datum.t]", "as": panel.row_title},
-            {"calculate": f"columns{number}[datum.s]", "as": _column_field(panel)},
-        ],
-        "mark": {"type": "rect", "width": side, "height": side, "aria": False},
-        "encoding": {
-            "x": {**_place("s", panel.columns), "axis": _x_axis(panel, number, sizes)},
-            "y": {**_place("t", panel.rows), "axis": _y_axis(panel, number, sizes)},
-            "color": _colour(panel, theme, top, sizes, legend),
-            "tooltip": [
-                {"field": panel.row_title, "type": "nominal", "title": panel.row_title},
-                {"field": _column_field(panel), "type": "nominal", "title": panel.column_title},
-                {"field": "w", "type": "quantitative", "format": ".4f", "title": panel.quantity},
-            ],
-        },
-    }  # fmt: skip
-
-
-def _column_field(panel: Panel) -> str:
-    return "attended" if panel.column_title == panel.row_title else panel.column_title.split()[0] + "_read"
-
-
-def _place(field: str, tokens: tuple[str, ...]) -> Spec:
-    return {"field": field, "type": "ordinal", "scale": {"domain": list(range(len(tokens))), "padding": 0}}
-
-
-def _x_axis(panel: Panel, number: int, sizes: Sizes) -> Spec:
-    axis = {
+    column = "attended" if panel.column_title == panel.row_title else panel.column_title.split()[0] + "_read"
+    axis = {"labelFontSize": sizes.font, "titlePadding": 10}
+    x_axis = {
         "title": None if sizes.small else panel.column_title,
         "orient": "top",
         "labelExpr": f"columns{number}[datum.value]",
-        "labelFontSize": sizes.font,
         "labelAngle": sizes.angle,
-        "titlePadding": 10,
+        **({"labelAlign": "left", "labelBaseline": "middle"} if sizes.angle else {}),
     }
-    if sizes.angle:
-        axis |= {"labelAlign": "left", "labelBaseline": "middle"}
-    return axis
-
-
-def _y_axis(panel: Panel, number: int, sizes: Sizes) -> Spec:
-    return {
+    y_axis = {
         "title": None if sizes.small or number > 0 else panel.row_title,
         "labelExpr": f"rows{number}[datum.value]",
-        "labelFontSize": sizes.font,
-        "titlePadding": 10,
     }
+    cell = layer_of(
+        cells(panel),
+        {"type": "rect", "width": side, "height": side},
+        x={**X, "scale": {"domain": list(range(len(panel.columns))), "padding": 0}, "axis": {**axis, **x_axis}},
+        y={**Y, "scale": {"domain": list(range(len(panel.rows))), "padding": 0}, "axis": {**axis, **y_axis}},
+        color=_colour(panel, theme, top, sizes, legend),
+        tooltip=[
+            {"field": panel.row_title, "type": "nominal", "title": panel.row_title},
+            {"field": column, "type": "nominal", "title": panel.column_title},
+            {"field": "w", "type": "quantitative", "format": ".4f", "title": panel.quantity},
+        ],
+    )
+    cell["transform"] = [
+        {"calculate": f"rows{number}[datum.t]", "as": panel.row_title},
+        {"calculate": f"columns{number}[datum.s]", "as": column},
+    ]
+    return cell
 
 
 def _colour(panel: Panel, theme: Theme, top: float, sizes: Sizes, legend: bool) -> Spec:
-    bound = _bound(panel) if panel.signed else top
-    low, high = (-bound, bound) if panel.signed else (0.0, top)
+    high = _bound(panel, top)
+    low = -high if panel.signed else 0.0
     colours = theme.signed if panel.signed else theme.ramp
     # A linear scale of many colours needs as many points.
     domain = [round(low + (high - low) * at / (len(colours) - 1), 6) for at in range(len(colours))]
@@ -202,26 +165,19 @@ def _colour(panel: Panel, theme: Theme, top: float, sizes: Sizes, legend: bool) 
     return {"field": "w", "type": "quantitative", "scale": scale, "legend": shown if legend else None}
 
 
-def _bound(panel: Panel) -> float:
-    """Return the end of a signed colour scale: the next tenth, or the next whole number above 1."""
+def _bound(panel: Panel, top: float) -> float:
+    """Return the end of a panel's colour scale; a signed one has its own: the next tenth, above 1 a whole number."""
+    if not panel.signed:
+        return top
     return _ceiling(panel.largest) if panel.largest <= 1 else float(math.ceil(panel.largest))
 
 
 def _numbers(panel: Panel, theme: Theme, top: float) -> Spec:
     """Return the weights as numbers in the cells, if there is room for them."""
-    bound = _bound(panel) if panel.signed else top
     shown = [{**record, "n": _short(record["w"])} for record in cells(panel) if abs(record["w"]) >= LEAST_NUMBER]
-    return {
-        "data": {"values": shown},
-        "mark": {"type": "text", "fontSize": 10, "aria": False},
-        "encoding": {
-            "x": {"field": "s", "type": "ordinal"},
-            "y": {"field": "t", "type": "ordinal"},
-            "text": {"field": "n", "type": "nominal"},
-            "color": {"condition": {"test": f"abs(datum.w) >= {bound * 0.56:.4f}", "value": theme.ink_on_high},
-                      "value": theme.ink},
-        },
-    }  # fmt: skip
+    dark = {"test": f"abs(datum.w) >= {_bound(panel, top) * 0.56:.4f}", "value": theme.ink_on_high}
+    colour = {"condition": dark, "value": theme.ink}
+    return layer_of(shown, {"type": "text", "fontSize": 10}, x=X, y=Y, text=NUMBER, color=colour)
 
 
 def _short(weight: float) -> str:
@@ -229,53 +185,30 @@ def _short(weight: float) -> str:
     return f"−{text}" if weight < 0 else text
 
 
-def _marks(panel: Panel, theme: Theme) -> Spec:
-    """Return an outline around the cells that the alignment links."""
-    return {
-        "data": {"values": [{"t": row, "s": column} for row, column in panel.marked]},
-        "mark": {"type": "rect", "fill": None, "stroke": theme.accent, "strokeWidth": 1.6, "aria": False},
-        "encoding": {"x": {"field": "s", "type": "ordinal"}, "y": {"field": "t", "type": "ordinal"}},
-    }
-
-
 def _unknown(panel: Panel, theme: Theme, sizes: Sizes) -> Spec:
     """Return a dashed outline in the cells of unknown weights."""
     side = max(sizes.step - sizes.gap - 2, 2)
-    return {
-        "data": {"values": [{"t": row, "s": column} for row in panel.unknown for column in range(len(panel.columns))]},
-        "mark": {"type": "rect", "width": side, "height": side, "fill": None, "stroke": theme.muted, "strokeWidth": 0.6,
-                 "strokeDash": [2, 2], "aria": False},
-        "encoding": {"x": {"field": "s", "type": "ordinal"}, "y": {"field": "t", "type": "ordinal"}},
-    }  # fmt: skip
+    places = [{"t": row, "s": column} for row in panel.unknown for column in range(len(panel.columns))]
+    dashed = {"fill": None, "stroke": theme.muted, "strokeWidth": 0.6, "strokeDash": [2, 2]}
+    return layer_of(places, {"type": "rect", "width": side, "height": side, **dashed}, x=X, y=Y)
 
 
 def _score_layers(panel: Panel, theme: Theme, sizes: Sizes) -> list[Spec]:
     """Return the probability and rank of every row's token, to the right of the cells."""
     left = sizes.step * len(panel.columns) + 10
-    chances = [_probability(score) for score in panel.scores]
+    chances = [math.exp(min(logprob, 0.0)) for logprob, _ in panel.scores]
     bars = [{"t": row, "p": round(p, 4), "x2": left + BAR * round(p, 4)} for row, p in enumerate(chances)]
-    values = [{"t": row, "n": _chance_and_rank(score)} for row, score in enumerate(panel.scores)]
-    y: Spec = {"field": "t", "type": "ordinal"}
+    values = [
+        {"t": row, "n": f"{percent(p)}  #{rank}"}
+        for row, (p, (_, rank)) in enumerate(zip(chances, panel.scores, strict=True))
+    ]
+    bar = {"type": "rect", "fill": theme.bar, "height": {"band": 0.55}}
+    text = {"type": "text", "align": "left", "fontSize": min(11, sizes.font)}
+    end = {"field": "x2", "type": "quantitative", "scale": None}
     return [
-        {
-            "data": {"values": bars},
-            "mark": {"type": "rect", "fill": theme.bar, "height": {"band": 0.55}, "aria": False},
-            "encoding": {"y": y, "x": {"value": left}, "x2": {"field": "x2", "type": "quantitative", "scale": None}},
-        },
-        {
-            "data": {"values": values},
-            "mark": {"type": "text", "align": "left", "fontSize": min(11, sizes.font), "aria": False},
-            "encoding": {"y": y, "x": {"value": left + BAR + 6}, "text": {"field": "n", "type": "nominal"}},
-        },
-    ]  # fmt: skip
-
-
-def _probability(score: Score) -> float:
-    return math.exp(min(score.logprob, 0.0))
-
-
-def _chance_and_rank(score: Score) -> str:
-    return f"{percent(_probability(score))}  #{score.rank}"
+        layer_of(bars, bar, y=Y, x={"value": left}, x2=end),
+        layer_of(values, text, y=Y, x={"value": left + BAR + 6}, text=NUMBER),
+    ]
 
 
 def percent(chance: float) -> str:

@@ -103,7 +103,7 @@ def serve_models(settings: Settings) -> int:
             log.info("engine processes", chosen=settings.engine_processes, cores=own_cores(), device=device)
         warn_of_useless_pivot(settings, registry.models())
         embedder = embedder_in(settings.models_dir)
-        return run(Service(settings, registry, metrics, tracing=tracing, embedder=embedder), registry)
+        return run(Service(settings, registry, metrics, tracing=tracing, embedder=embedder))
 
 
 def with_engine_processes(settings: Settings) -> Settings:

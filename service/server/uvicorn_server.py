@@ -16,7 +16,6 @@ import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from types import FrameType
-from typing import Protocol
 
 import uvicorn
 from fastapi import FastAPI
@@ -24,7 +23,7 @@ from fastapi import FastAPI
 from service.access.addresses import parse_networks
 from service.access.connections import Connections
 from service.api.app import create_app
-from service.api.state import RegistryPort, Service, reload_models
+from service.api.state import Service, reload_models
 from service.logs import describe_exception, get_logger
 from service.server.connection_limits import ConnectionPolicy
 from service.server.exposure import descriptor_warning, exposure_warning, possible_connections
@@ -40,30 +39,11 @@ LAST_READ_SECONDS = 0.2  # time for a request that was sent before the server st
 LONGEST_READ_SECONDS = 2.0  # the same on a busy machine that has not read the request yet
 
 
-class ManagedRegistry(RegistryPort, Protocol):
-    """A registry that the server starts and stops."""
-
-    @property
-    def dead(self) -> bool:
-        """Return whether every model has failed for good, so that the process should be replaced."""
-
-    @property
-    def stalled(self) -> bool:
-        """Return whether every model that has not failed is stalled."""
-
-    async def start(self) -> None:
-        """Start the workers and warm them up."""
-
-    async def stop(self, drain: float) -> None:
-        """Stop the workers; running requests may finish within `drain` seconds."""
-
-
 class Server(uvicorn.Server):
     """Uvicorn, with a drain before its shutdown; `exit_code` is set afterwards."""
 
-    def __init__(self, service: Service, registry: ManagedRegistry) -> None:
-        self.service = service
-        self.registry = registry
+    def __init__(self, service: Service) -> None:
+        self.service, self.registry = service, service.registry
         self.exit_code = 0
         self._stop_at: float | None = None
         self._stalled_since: float | None = None
@@ -234,9 +214,9 @@ def waiting_connections(listener: int) -> Iterator[socket.socket]:
             yield connection
 
 
-def run(service: Service, registry: ManagedRegistry) -> int:
+def run(service: Service) -> int:
     """Serve until the process is stopped, and return its exit code."""
-    server = Server(service, registry)
+    server = Server(service)
     try:
         server.run()
     except SystemExit:

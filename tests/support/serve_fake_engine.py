@@ -47,7 +47,7 @@ def main(seconds: float, fault: str = "") -> int:
     connections = partial(Connections, address_limit=limits.pop("address_limit", MOST_OF_ADDRESS))
     policy = partial(ConnectionPolicy, limits=ConnectionLimits(**limits))
     with patch.multiple(uvicorn_server, Connections=connections, ConnectionPolicy=policy):
-        return uvicorn_server.run(Service(settings, registry, metrics), registry)
+        return uvicorn_server.run(Service(settings, registry, metrics))
 
 
 if __name__ == "__main__":

@@ -40,11 +40,11 @@ async def test_health_and_metadata_are_as_specified(client: Client, service: Ser
         assert metadata["inputs"] == [{"name": "text", "datatype": "BYTES", "shape": [-1]}]
         assert [output["name"] for output in metadata["outputs"]] == ["translation", "score"]
         assert metadata["properties"]["optional_inputs"] == "target_text"
-        assert metadata["properties"]["optional_outputs"] == "quality, attention"
+        assert metadata["properties"]["optional_outputs"] == "attention"
         config = (await client.get(f"{path}/config")).json()
         inputs = [(each["name"], each.get("optional", False)) for each in config["input"]]
         assert inputs == [("text", False), ("target_text", True)]
-        assert [each["data_type"] for each in config["output"]] == ["TYPE_STRING", *["TYPE_FP32"] * 3]
+        assert [each["data_type"] for each in config["output"]] == ["TYPE_STRING", *["TYPE_FP32"] * 2]
         assert config["max_batch_size"] == 0
         assert (await client.get(f"{path}/ready")).json() == {"name": "transformer-en-fr", "ready": True}
     registry.states_of = {"bahdanau-en-fr": "failed"}
