@@ -121,4 +121,4 @@ if __name__ == "__main__":
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
     registry = GalleryRegistry(sys.argv[1:] or (*MODELS, "transformer-fr-en"))
-    sys.exit(run(Service(settings, registry, Metrics()), registry))
+    sys.exit(run(Service(settings, registry, Metrics())))
