@@ -6,7 +6,7 @@ framework's search for it.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, cast
 
 from fastapi.routing import APIRoute
 from starlette.requests import Request
@@ -14,18 +14,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+Dependency = Callable[[Request], Coroutine[Any, Any, Any]]
+
 
 class DirectRoute(APIRoute):
     """Use with `APIRouter(route_class=DirectRoute)`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return a handler that calls the dependencies in their order, and then the endpoint."""
-        every = self.dependant.dependencies
-        dependencies: list[tuple[str, Callable[..., Any]]] = [
-            (each.name, each.call) for each in every if each.name is not None and each.call is not None
-        ]
-        if len(dependencies) < len(every) or not _is_simple(self):
-            raise TypeError(f"{self.path}: a direct route has dependencies of the request only")
+        dependencies = [(str(each.name), cast(Dependency, each.call)) for each in self.dependant.dependencies]
         endpoint = self.endpoint
 
         async def handle(request: Request) -> Response:
@@ -70,15 +67,3 @@ class DirectDispatch:
                 raise
             response = await handler(request, error)
         await response(scope, receive, send)
-
-
-def _is_simple(route: APIRoute) -> bool:
-    """Return whether neither the endpoint nor a dependency has parameters that FastAPI would have to find."""
-    own = route.dependant
-    every = (own, *own.dependencies)
-    found = any(
-        each.path_params or each.query_params or each.header_params or each.cookie_params or each.body_params
-        for each in every
-    )
-    nested = any(each.dependencies for each in own.dependencies)
-    return not found and not nested and own.request_param_name is None and route.status_code is None

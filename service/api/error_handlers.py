@@ -1,10 +1,9 @@
 """Turns errors into answers."""
 
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -16,25 +15,27 @@ from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
 
-RETRY_AFTER_SECONDS = 1.0
-HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large", 400: "invalid_request"}
+HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
 def error_response(
-    request: Request, status: int, message: str, code: str, headers: Mapping[str, str] | None = None
+    request: Request,
+    status: int,
+    message: str,
+    code: str,
+    headers: Mapping[str, str] | None = None,
+    param: str | None = None,
 ) -> JSONResponse:
     """Answer with an error and remember its code for the access log and the metrics."""
     context = context_of(request.scope)
     context.error_code = code
-    return JSONResponse(body_of(message, code, context.request_id), status_code=status, headers=dict(headers or {}))
+    body = body_of(message, code, context.request_id, param)
+    return JSONResponse(body, status_code=status, headers=headers)
 
 
 async def handle_api_error(request: Request, error: ApiError) -> Response:
     """Return the answer to an ApiError."""
-    context = context_of(request.scope)
-    context.error_code = error.code
-    body = body_of(error.message, error.code, context.request_id, error.param)
-    return JSONResponse(body, status_code=error.status, headers=error.headers)
+    return error_response(request, error.status, error.message, error.code, error.headers, error.param)
 
 
 async def handle_engine_error(request: Request, error: engine.EngineError) -> Response:
@@ -42,19 +43,11 @@ async def handle_engine_error(request: Request, error: engine.EngineError) -> Re
     status = status_of(error)
     headers = {}
     if status == 503:
-        seconds = (
-            error.retry_after if isinstance(error, engine.Overloaded | engine.ModelNotOpened) else RETRY_AFTER_SECONDS
-        )
-        headers["Retry-After"] = str(max(1, math.ceil(seconds)))
+        headers["Retry-After"] = str(max(1, math.ceil(getattr(error, "retry_after", 1.0))))
     if status == 500:
-        log.error(
-            "engine error",
-            code=error.code,
-            request_id=context_of(request.scope).request_id,
-            **describe_exception(error),
-        )
-        return error_response(request, status, INTERNAL, error.code, headers)
-    return error_response(request, status, error.message, error.code, headers)
+        request_id = context_of(request.scope).request_id
+        log.error("engine error", code=error.code, request_id=request_id, **describe_exception(error))
+    return error_response(request, status, INTERNAL if status == 500 else error.message, error.code, headers)
 
 
 async def handle_http_error(request: Request, error: HTTPException) -> Response:
@@ -71,24 +64,12 @@ async def handle_http_error(request: Request, error: HTTPException) -> Response:
     return error_response(request, error.status_code, message, code, headers)
 
 
-async def handle_validation_error(request: Request, error: RequestValidationError) -> Response:
-    """Return the answer to the framework's validation: 400, because 422 breaks LibreTranslate's clients."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first.get("loc", ()) if part not in {"body", "query", "path"})
-    message = f"Invalid request: {where or 'the request'}: {first.get('msg', 'is not valid')}"
-    return error_response(request, 400, message, "invalid_parameter")
-
-
-Handler = Callable[[Request, Exception], Awaitable[Response]]
-
-
 def install_error_handlers(app: FastAPI) -> None:
     """Set the handler of every kind of error; the outermost middleware answers unhandled ones."""
     handlers: dict[type[Exception], object] = {
         ApiError: handle_api_error,
         engine.EngineError: handle_engine_error,
         HTTPException: handle_http_error,
-        RequestValidationError: handle_validation_error,
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)  # type: ignore[arg-type]

@@ -82,27 +82,25 @@ def as_npz(maps: Named) -> bytes:
 
 
 def _arrays(found: AttentionMap) -> dict[str, npt.NDArray[Any]]:
+    texts = {"step": found.step or "", "layer": str(found.layer), "head": str(found.head)}
+    texts |= {name: getattr(found, name) for name in ("source_text", "target_text", "kind", "model", "digest")}
+    tokens = {
+        "row_tokens": row_tokens(found),
+        "column_tokens": column_tokens(found),
+        "source_tokens": found.source_tokens,
+        "target_tokens": found.target_tokens,
+    }
     return {
         "weights": found.weights.astype(np.float32),
         "axes": _texts(found.axes),
-        "row_tokens": _texts([_name(token) for token in row_tokens(found)]),
-        "column_tokens": _texts([_name(token) for token in column_tokens(found)]),
-        "source_tokens": _texts([_name(token) for token in found.source_tokens]),
-        "target_tokens": _texts([_name(token) for token in found.target_tokens]),
+        **{name: _texts([_name(token) for token in own]) for name, own in tokens.items()},
         "source_spans": _spans(found.source_tokens),
         "target_spans": _spans(found.target_tokens),
         "token_logprobs": np.asarray(found.token_logprobs, np.float32),
         "token_ranks": np.asarray(found.token_ranks, np.int64),
         "alignment": np.asarray(found.alignment, np.int64).reshape(-1, 2),
         "score": np.asarray(found.score, np.float32),
-        "source_text": np.asarray(found.source_text, np.str_),
-        "target_text": np.asarray(found.target_text, np.str_),
-        "kind": np.asarray(found.kind, np.str_),
-        "step": np.asarray(found.step or "", np.str_),
-        "layer": np.asarray(str(found.layer), np.str_),
-        "head": np.asarray(str(found.head), np.str_),
-        "model": np.asarray(found.model, np.str_),
-        "digest": np.asarray(found.digest, np.str_),
+        **{name: np.asarray(text, np.str_) for name, text in texts.items()},
         **_score_arrays(found),
     }
 
