@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypedDict
 
 from service.engine import AttentionMap, Selector, SentenceDetail
@@ -29,7 +30,7 @@ class LoadOptions(TypedDict, total=False):
 
     source: str  # language tags, if the model has several pairs or none is named
     target: str
-    models_dir: str  # the folder in which names are looked up; default: models/
+    models_dir: str | Path  # the folder in which names are looked up; default: models/
     device: Literal["cpu", "cuda", "auto"]
     precision: Literal["int8", "fp16", "fp32"] | None  # default: the fastest that the bundle has for the device
     intra_threads: int  # of ONNX Runtime, inside one run; default: 1

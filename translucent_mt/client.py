@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from service import engine
 from service.engine import AttentionMap, EngineError, InvalidOption, Overloaded
-from translucent_mt.backend import AttentionOptions, Model, Pair, Translated, TranslationOptions
+from translucent_mt.backend import AttentionOptions, ConnectOptions, Model, Pair, Translated, TranslationOptions
 from translucent_mt.json_values import Json, attention_of, model_of, translated_of
 
 if TYPE_CHECKING:
     import httpx
 
 TEXTS_IN_REQUEST = 32  # below the server's default limit of a list
+TIMEOUT = 60.0  # seconds for each request
 ATTEMPTS = 3  # of a request that the server refuses because it is busy
 MOST_WAIT = 10.0  # seconds between two attempts
 _BUSY = (429, 503)
@@ -32,32 +32,20 @@ class ServerError(EngineError):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
-    """Which server, and which of its models."""
-
-    url: str
-    source: str | None = None  # a language tag or auto; None: the only pair of the server
-    target: str | None = None
-    model: str | None = None  # a bundle's name or an architecture; None: the default of the pair
-    api_key: str | None = None
-    timeout: float = 60.0  # seconds for each request
-
-
 class HttpBackend:
     """A model of a server."""
 
-    def __init__(self, client: httpx.AsyncClient, options: ServerOptions, pair: Pair, model: Model) -> None:
+    def __init__(self, client: httpx.AsyncClient, options: ConnectOptions, pair: Pair, model: Model) -> None:
         self._client, self._options, self._pair = client, options, pair
         self.model = model
 
     @classmethod
-    async def connect(cls, options: ServerOptions) -> Self:
+    async def connect(cls, url: str, options: ConnectOptions) -> Self:
         """Ask a server for its models, and choose one; raise EngineError."""
-        client = _client(options)
+        client = _client(url, options)
         try:
             models = (await _ask(client, "GET", "models"))["models"]
-            pair, chosen = _chosen(models, options)
+            pair, chosen = _chosen(models, url, options)
         except BaseException:
             await client.aclose()
             raise
@@ -91,46 +79,48 @@ class HttpBackend:
 
     def _fields(self) -> dict[str, Any]:
         fields: dict[str, Any] = {"source": self._pair.source, "target": self._pair.target}
-        if self._options.model is not None:
-            fields["model"] = self._options.model
+        if self._options.get("model") is not None:
+            fields["model"] = self._options["model"]
         return fields
 
 
-async def server_pairs(options: ServerOptions) -> list[Pair]:
+async def server_pairs(url: str, options: ConnectOptions) -> list[Pair]:
     """Return the language pairs that a server's models translate; raise EngineError."""
-    async with _client(options) as client:
+    async with _client(url, options) as client:
         models = (await _ask(client, "GET", "models"))["models"]
     return sorted({Pair(pair["source"], pair["target"]) for each in models for pair in each["pairs"]})
 
 
-def _client(options: ServerOptions) -> httpx.AsyncClient:
+def _client(url: str, options: ConnectOptions) -> httpx.AsyncClient:
     try:
         import httpx
     except ImportError:
         raise ImportError(f"connect needs httpx: {sys.executable} -m pip install httpx") from None
-    headers = {"Authorization": f"Bearer {options.api_key}"} if options.api_key else {}
-    return httpx.AsyncClient(base_url=options.url.rstrip("/") + "/", timeout=options.timeout, headers=headers)
+    headers = {"Authorization": f"Bearer {options['api_key']}"} if options.get("api_key") else {}
+    timeout = options.get("timeout", TIMEOUT)
+    return httpx.AsyncClient(base_url=url.rstrip("/") + "/", timeout=timeout, headers=headers)
 
 
-def _chosen(models: Sequence[Json], options: ServerOptions) -> tuple[Pair, Json]:
+def _chosen(models: Sequence[Json], url: str, options: ConnectOptions) -> tuple[Pair, Json]:
     """Return the wanted pair, and the model that translates it; raise InvalidOption if more options are needed."""
-    named = [each for each in models if options.model in (None, each["name"], each["architecture"])]
+    source, target, model = options.get("source"), options.get("target"), options.get("model")
+    named = [each for each in models if model in (None, each["name"], each["architecture"])]
     pairs = {
         Pair(pair["source"], pair["target"])
         for each in named
         for pair in each["pairs"]
-        if options.source in (None, "auto", pair["source"]) and options.target in (None, pair["target"])
+        if source in (None, "auto", pair["source"]) and target in (None, pair["target"])
     }
-    if options.source == "auto" and options.target is not None:
-        pairs = {Pair("auto", options.target)} if pairs else set()
+    if source == "auto" and target is not None:
+        pairs = {Pair("auto", target)} if pairs else set()
     if len(pairs) != 1:
         every = sorted({f"{pair['source']} → {pair['target']}" for each in models for pair in each["pairs"]})
         wanted = "No model" if not pairs else "More than one model"
         raise InvalidOption(
-            f"{wanted} of {options.url} fits; choose with source=, target= and model=. It has {', '.join(every)}."
+            f"{wanted} of {url} fits; choose with source=, target= and model=. It has {', '.join(every)}."
         )
     [pair] = pairs
-    suiting = [each for each in named if _translates(each, pair, only_default=options.model is None)]
+    suiting = [each for each in named if _translates(each, pair, only_default=model is None)]
     return pair, (suiting or named)[0]
 
 

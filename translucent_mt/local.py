@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self, cast
+from typing import Self, cast
 
 from service import engine
 from service.bundle.repository import find_bundles
@@ -12,23 +11,10 @@ from service.cli.find_model import ModelQuery, OptionNames, find_legs
 from service.engine import AttentionMap, Budget, EngineSettings, ModelSettings, WorkerSettings, open_translator
 from service.glossaries.checks import Entry, glossary_of
 from service.settings.fields import default_models_folder
-from translucent_mt.backend import AttentionOptions, Model, Pair, Translated, TranslationOptions
+from translucent_mt.backend import AttentionOptions, LoadOptions, Model, Pair, Translated, TranslationOptions
 
 EVERYTHING = 1 << 40  # no limit: only this program fills the queue
 NAMES = OptionNames("source=", "target=", "model=")
-
-
-@dataclass(frozen=True, slots=True)
-class LocalOptions:
-    """Which model, and how it runs."""
-
-    model: str | Path | None = None  # a bundle's folder, its name in `models_dir`, or an architecture of a pair
-    source: str | None = None
-    target: str | None = None
-    models_dir: str | Path | None = None  # None: models/ of the checkout or of the working folder
-    device: Literal["cpu", "cuda", "auto"] = "auto"
-    precision: Literal["int8", "fp16", "fp32"] | None = None  # None: the fastest that the bundle has for the device
-    intra_threads: int = 1  # of ONNX Runtime, inside one run
 
 
 class LocalBackend:
@@ -49,9 +35,9 @@ class LocalBackend:
         )
 
     @classmethod
-    async def load(cls, options: LocalOptions) -> Self:
-        """Load and warm up a model; raise EngineError."""
-        translator = await asyncio.to_thread(_open, options)
+    async def load(cls, model: str | None, options: LoadOptions) -> Self:
+        """Load and warm up a model: a bundle's folder, its name, or an architecture of a pair; raise EngineError."""
+        translator = await asyncio.to_thread(_open, model, options)
         await translator.start()
         return cls(translator)
 
@@ -95,11 +81,16 @@ def local_pairs(models_dir: Path | None = None) -> list[Pair]:
 _SHOWN = frozenset({"kind", "layer", "head", "tokens", "specials", "source_ids", "target_ids"})
 
 
-def _open(options: LocalOptions) -> engine.Translator:
-    model = None if options.model is None else str(options.model)
-    folder = default_models_folder() if options.models_dir is None else Path(options.models_dir)
-    settings = ModelSettings(options.device, options.precision, options.intra_threads)
-    query = ModelQuery(model, options.source, options.target, names=NAMES)
+def _open(model: str | None, options: LoadOptions) -> engine.Translator:
+    folder = Path(options["models_dir"]) if "models_dir" in options else default_models_folder()
+    device, precision, threads = (
+        options.get("device", "auto"),
+        options.get("precision"),
+        options.get("intra_threads", 1),
+    )
+    settings = ModelSettings(device, precision, threads)
+    wanted = None if model is None else str(model)
+    query = ModelQuery(wanted, options.get("source"), options.get("target"), names=NAMES)
     [leg] = find_legs(query, folder, settings)  # without a pivot language there is one
     budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
     return open_translator(leg.bundle, EngineSettings(settings, WorkerSettings(budget))).for_pair(*leg.pair)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from service import __version__
 from service.engine import EngineError
 from translucent_mt.attention import Attention
-from translucent_mt.backend import Pair
-from translucent_mt.client import ServerOptions, server_pairs
+from translucent_mt.backend import ConnectOptions, Pair
+from translucent_mt.client import server_pairs
 from translucent_mt.local import local_pairs
 from translucent_mt.results import Sentence
 from translucent_mt.translator import AsyncTranslator
@@ -80,7 +80,7 @@ class Models:
     async def pairs(self) -> list[LanguagePair]:
         """Return the pairs that can be translated; raise EngineError."""
         if self.url is not None:
-            found: Sequence[Pair] = await server_pairs(ServerOptions(self.url, api_key=self.api_key))
+            found: Sequence[Pair] = await server_pairs(self.url, self._key())
         else:
             found = await asyncio.to_thread(local_pairs, self.models_dir)
         return [LanguagePair(pair.source, pair.target) for pair in found]
@@ -97,8 +97,10 @@ class Models:
         if self.url is None:
             folder = {} if self.models_dir is None else {"models_dir": str(self.models_dir)}
             return await AsyncTranslator.load(source=pair.source, target=pair.target, **folder)  # type: ignore[arg-type]
-        key = {} if self.api_key is None else {"api_key": self.api_key}
-        return await AsyncTranslator.connect(self.url, source=pair.source, target=pair.target, **key)  # type: ignore[arg-type]
+        return await AsyncTranslator.connect(self.url, source=pair.source, target=pair.target, **self._key())
+
+    def _key(self) -> ConnectOptions:
+        return {} if self.api_key is None else {"api_key": self.api_key}
 
     async def close(self) -> None:
         """Free every model."""

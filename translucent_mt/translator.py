@@ -4,63 +4,21 @@ import asyncio
 import weakref
 from collections.abc import Coroutine, Iterable, Sequence
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar, Unpack, overload
+from typing import Any, Self, TypeVar, Unpack, overload
 
-from service.engine import AttentionMap, InvalidOption
+from service.engine import InvalidOption
 from translucent_mt import event_loop
 from translucent_mt.attention import Attention
 from translucent_mt.backend import AttentionOptions, Backend, ConnectOptions, LoadOptions, Model, TranslationOptions
 from translucent_mt.checks import check_options, listed
-from translucent_mt.client import HttpBackend, ServerOptions
-from translucent_mt.local import LocalBackend, LocalOptions
+from translucent_mt.client import HttpBackend
+from translucent_mt.local import LocalBackend
 from translucent_mt.results import Attend, Score, Sentence, Translation, Translations
 
 Result = TypeVar("Result")
-AnyBackend = TypeVar("AnyBackend", bound=Backend)
 AT_ONCE = 4  # attention requests in flight for one call; the model runs them together
 
 Text = str | Sentence | Translation
-NO_OPTIONS: AttentionOptions = {}
-
-
-class _Calls(Generic[AnyBackend]):
-    """The calls of both translators, as coroutines."""
-
-    def __init__(self, backend: AnyBackend) -> None:
-        self.backend = backend
-
-    async def translate(self, texts: Iterable[str], options: TranslationOptions, attend: Attend) -> Translations:
-        """Return the translations of a list of texts."""
-        check_options(options, TranslationOptions)
-        texts = listed(texts)
-        found = await self.backend.translate(texts, options)
-        return Translations(
-            Translation.of(text, each, attend, options) for text, each in zip(texts, found, strict=True)
-        )
-
-    async def attention(
-        self, text: Text, target: str | None, options: AttentionOptions, source: str | None = None
-    ) -> Attention:
-        """Return the attention of a sentence and its own translation, or of the given one."""
-        check_options(options, AttentionOptions)
-        if not isinstance(text, str):
-            if target is not None:
-                raise InvalidOption("A translation already has its target; give the source as a text.")
-            one = text if isinstance(text, Sentence) else text._only("attention")
-            text, target, source = one.source, one.text, one.language
-            options = {**one.path, **options}
-        found: AttentionMap = await self.backend.attention(text, target, options, source)
-        return Attention(found, self.backend.model)
-
-    async def score(self, pairs: Sequence[tuple[str, str]]) -> list[Score]:
-        """Return the scores of given translations."""
-        room = asyncio.Semaphore(AT_ONCE)
-
-        async def one(source: str, target: str) -> Score:
-            async with room:
-                return Score(await self.attention(source, target, NO_OPTIONS))
-
-        return list(await asyncio.gather(*(one(*pair) for pair in pairs)))
 
 
 def _pairs(source: str | Sequence[str], target: str | Sequence[str]) -> list[tuple[str, str]]:
@@ -72,6 +30,98 @@ def _pairs(source: str | Sequence[str], target: str | Sequence[str]) -> list[tup
     return list(zip(source, target, strict=True))
 
 
+class AsyncTranslator:
+    """The calls of a Translator as coroutines, for a program with an event loop of its own."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Use a backend of the running event loop; `load` and `connect` make it."""
+        self.backend = backend
+
+    @classmethod
+    async def load(cls, model: str | None = None, **options: Unpack[LoadOptions]) -> Self:
+        """Load a model into this process; see Translator.load."""
+        check_options(options, LoadOptions)
+        return cls(await LocalBackend.load(model, options))
+
+    @classmethod
+    async def connect(cls, url: str, **options: Unpack[ConnectOptions]) -> Self:
+        """Use a model of a server; see Translator.connect."""
+        check_options(options, ConnectOptions)
+        return cls(await HttpBackend.connect(url, options))
+
+    @property
+    def model(self) -> Model:
+        """Return the description of the model."""
+        return self.backend.model
+
+    @overload
+    async def __call__(self, text: str, **options: Unpack[TranslationOptions]) -> Translation: ...  # type: ignore[overload-overlap]
+
+    @overload
+    async def __call__(self, text: Iterable[str], **options: Unpack[TranslationOptions]) -> Translations: ...
+
+    async def __call__(
+        self, text: str | Iterable[str], **options: Unpack[TranslationOptions]
+    ) -> Translation | Translations:
+        """Translate a text, or a list of texts; see Translator. If the task is cancelled, so is the work."""
+        return await self._translate(text, options, None)
+
+    async def _translate(
+        self, text: str | Iterable[str], options: TranslationOptions, attend: Attend
+    ) -> Translation | Translations:
+        check_options(options, TranslationOptions)
+        texts = [text] if isinstance(text, str) else listed(text)
+        found = await self.backend.translate(texts, options)
+        every = Translations(
+            Translation.of(text, each, attend, options) for text, each in zip(texts, found, strict=True)
+        )
+        return every[0] if isinstance(text, str) else every
+
+    async def attention(self, text: Text, target: str | None = None, **options: Unpack[AttentionOptions]) -> Attention:
+        """Return the attention of a sentence, of a given translation, or of a result; see Translator."""
+        check_options(options, AttentionOptions)
+        source = None
+        if not isinstance(text, str):
+            if target is not None:
+                raise InvalidOption("A translation already has its target; give the source as a text.")
+            one = text if isinstance(text, Sentence) else text._only("attention")
+            text, target, source = one.source, one.text, one.language
+            options = {**one.path, **options}
+        return Attention(await self.backend.attention(text, target, options, source), self.backend.model)
+
+    @overload
+    async def score(self, source: str, target: str) -> Score: ...  # type: ignore[overload-overlap]
+
+    @overload
+    async def score(self, source: Sequence[str], target: Sequence[str]) -> list[Score]: ...
+
+    async def score(self, source: str | Sequence[str], target: str | Sequence[str]) -> Score | list[Score]:
+        """Return how probable the model finds a given translation; see Translator."""
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def one(source: str, target: str) -> Score:
+            async with room:
+                return Score(await self.attention(source, target))
+
+        found = list(await asyncio.gather(*(one(*pair) for pair in _pairs(source, target))))
+        return found[0] if isinstance(source, str) else found
+
+    async def close(self) -> None:
+        """Free the model, or close the connections."""
+        await self.backend.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<AsyncTranslator {self.model.name}: {self.model.source} → {self.model.target}>"
+
+
 class Translator:
     """A model that translates: of this process (`load`) or of a server (`connect`).
 
@@ -80,7 +130,7 @@ class Translator:
 
     def __init__(self, backend: Backend) -> None:
         """Use a backend whose event loop is that of `translucent_mt.event_loop`; `load` and `connect` make it."""
-        self._calls = _Calls(backend)
+        self._calls = AsyncTranslator(backend)
         self._closed = weakref.finalize(self, _close, backend)
 
     @classmethod
@@ -89,19 +139,17 @@ class Translator:
 
         Raise EngineError, for example BundleMissing. It needs the extra `cpu` or `gpu`.
         """
-        check_options(options, LoadOptions)
-        return cls(event_loop.run(LocalBackend.load(LocalOptions(model, **options))))
+        return cls(event_loop.run(AsyncTranslator.load(model, **options)).backend)
 
     @classmethod
     def connect(cls, url: str, **options: Unpack[ConnectOptions]) -> Self:
         """Use a model of a server, such as http://localhost:8000; raise EngineError. It needs the extra `client`."""
-        check_options(options, ConnectOptions)
-        return cls(event_loop.run(HttpBackend.connect(ServerOptions(url, **options))))
+        return cls(event_loop.run(AsyncTranslator.connect(url, **options)).backend)
 
     @property
     def model(self) -> Model:
         """Return the description of the model."""
-        return self._calls.backend.model
+        return self._calls.model
 
     @overload
     def __call__(self, text: str, **options: Unpack[TranslationOptions]) -> Translation: ...  # type: ignore[overload-overlap]
@@ -111,16 +159,14 @@ class Translator:
 
     def __call__(self, text: str | Iterable[str], **options: Unpack[TranslationOptions]) -> Translation | Translations:
         """Translate a text, or a list of texts, each cut into sentences; raise EngineError."""
-        if isinstance(text, str):
-            return self._run(self._calls.translate([text], options, self._attend))[0]
-        return self._run(self._calls.translate(text, options, self._attend))
+        return self._run(self._calls._translate(text, options, self.attention))
 
     def attention(self, text: Text, target: str | None = None, **options: Unpack[AttentionOptions]) -> Attention:
         """Return the attention of a text and the model's translation, of a given translation, or of a result.
 
         With a given translation, a text is one sentence, which is never cut. Raise EngineError.
         """
-        return self._run(self._calls.attention(text, target, options))
+        return self._run(self._calls.attention(text, target, **options))
 
     @overload
     def score(self, source: str, target: str) -> Score: ...  # type: ignore[overload-overlap]
@@ -130,15 +176,11 @@ class Translator:
 
     def score(self, source: str | Sequence[str], target: str | Sequence[str]) -> Score | list[Score]:
         """Return how probable the model finds a given translation (forced decoding); raise EngineError."""
-        found = self._run(self._calls.score(_pairs(source, target)))
-        return found[0] if isinstance(source, str) else found
+        return self._run(self._calls.score(source, target))  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Free the model, or close the connections; the translator cannot be used after that."""
         self._closed()
-
-    def _attend(self, sentence: Sentence) -> Attention:
-        return self._run(self._calls.attention(sentence, None, NO_OPTIONS))
 
     def _run(self, call: Coroutine[Any, Any, Result]) -> Result:
         if not self._closed.alive:
@@ -156,75 +198,6 @@ class Translator:
 
     def __repr__(self) -> str:
         return f"<Translator {self.model.name}: {self.model.source} → {self.model.target}>"
-
-
-class AsyncTranslator:
-    """The same in coroutines, for a program with an event loop of its own."""
-
-    def __init__(self, backend: Backend) -> None:
-        """Use a backend of the running event loop; `load` and `connect` make it."""
-        self._calls = _Calls(backend)
-
-    @classmethod
-    async def load(cls, model: str | None = None, **options: Unpack[LoadOptions]) -> Self:
-        """Load a model into this process; see Translator.load."""
-        check_options(options, LoadOptions)
-        return cls(await LocalBackend.load(LocalOptions(model, **options)))
-
-    @classmethod
-    async def connect(cls, url: str, **options: Unpack[ConnectOptions]) -> Self:
-        """Use a model of a server; see Translator.connect."""
-        check_options(options, ConnectOptions)
-        return cls(await HttpBackend.connect(ServerOptions(url, **options)))
-
-    @property
-    def model(self) -> Model:
-        """Return the description of the model."""
-        return self._calls.backend.model
-
-    @overload
-    async def __call__(self, text: str, **options: Unpack[TranslationOptions]) -> Translation: ...  # type: ignore[overload-overlap]
-
-    @overload
-    async def __call__(self, text: Iterable[str], **options: Unpack[TranslationOptions]) -> Translations: ...
-
-    async def __call__(
-        self, text: str | Iterable[str], **options: Unpack[TranslationOptions]
-    ) -> Translation | Translations:
-        """Translate a text, or a list of texts; see Translator. If the task is cancelled, so is the work."""
-        if isinstance(text, str):
-            return (await self._calls.translate([text], options, None))[0]
-        return await self._calls.translate(text, options, None)
-
-    async def attention(self, text: Text, target: str | None = None, **options: Unpack[AttentionOptions]) -> Attention:
-        """Return the attention of a sentence, of a given translation, or of a result; see Translator."""
-        return await self._calls.attention(text, target, options)
-
-    @overload
-    async def score(self, source: str, target: str) -> Score: ...  # type: ignore[overload-overlap]
-
-    @overload
-    async def score(self, source: Sequence[str], target: Sequence[str]) -> list[Score]: ...
-
-    async def score(self, source: str | Sequence[str], target: str | Sequence[str]) -> Score | list[Score]:
-        """Return how probable the model finds a given translation; see Translator."""
-        found = await self._calls.score(_pairs(source, target))
-        return found[0] if isinstance(source, str) else found
-
-    async def close(self) -> None:
-        """Free the model, or close the connections."""
-        await self._calls.backend.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    def __repr__(self) -> str:
-        return f"<AsyncTranslator {self.model.name}: {self.model.source} → {self.model.target}>"
 
 
 def _close(backend: Backend) -> None:
