@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -113,9 +114,11 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     keys = (
         None
         if settings.api_keys_file is None
-        else KeyRing(settings.api_keys_file, on_read=service.metrics.api_keys_read)
+        else KeyRing(settings.api_keys_file, on_read=partial(service.metrics.show, "api_keys_readable"))
     )
-    limits = RateLimits(settings.rate_limit_storage.get_secret_value(), service.metrics.limit_storage_failed)
+    limits = RateLimits(
+        settings.rate_limit_storage.get_secret_value(), partial(service.metrics.count, "rate_limit_storage_failures")
+    )
     # Without the framework's own /docs, which would load its code from another server.
     app = Application(
         title="Translucent",

@@ -4,7 +4,7 @@ All are coroutine functions: FastAPI would run a plain function in a thread.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends
 from pydantic import BaseModel
@@ -20,23 +20,9 @@ from service.figures.renderer import FigureRenderer
 Model = TypeVar("Model", bound=BaseModel)
 
 
-async def get_service(request: Request) -> Service:
-    """Return the service that the application was made for."""
-    service = request.app.state.service
-    assert isinstance(service, Service)
-    return service
-
-
 async def get_context(request: Request) -> RequestContext:
     """Return the context of the request, with its deadline."""
     return context_of(request.scope)
-
-
-async def get_renderer(request: Request) -> FigureRenderer:
-    """Return the application's renderer."""
-    renderer = request.app.state.renderer
-    assert isinstance(renderer, FigureRenderer)
-    return renderer
 
 
 def fields_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
@@ -48,14 +34,16 @@ def fields_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
     return read
 
 
-async def get_jobs(request: Request) -> JobRunner:
-    """Return the application's jobs."""
-    jobs = request.app.state.jobs
-    assert isinstance(jobs, JobRunner)
-    return jobs
+def made_by_app(name: str) -> Any:
+    """Return a dependency on what the application was made with."""
+
+    async def get(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(get)
 
 
-JobsDep = Annotated[JobRunner, Depends(get_jobs)]
-ServiceDep = Annotated[Service, Depends(get_service)]
+JobsDep = Annotated[JobRunner, made_by_app("jobs")]
+ServiceDep = Annotated[Service, made_by_app("service")]
+RendererDep = Annotated[FigureRenderer, made_by_app("renderer")]
 ContextDep = Annotated[RequestContext, Depends(get_context)]
-RendererDep = Annotated[FigureRenderer, Depends(get_renderer)]

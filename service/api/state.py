@@ -173,7 +173,7 @@ async def reload_models(service: Service, name: str | None = None) -> list[Chang
 async def unload_model(service: Service, name: str) -> None:
     """Unload a model; raise UnknownModel or LastModel."""
     await service.registry.unload(name)
-    service.metrics.model_changed("unloaded")
+    service.metrics.count("model_changes", "unloaded")
     service.metrics.show_models(service.registry.models())
     log.info("model unloaded", model=name)
 
@@ -184,7 +184,7 @@ async def _reload(service: Service, name: str | None) -> list[Change]:
     try:
         changes = await service.registry.reload(name)
     except EngineError as error:
-        service.metrics.model_changed("refused")
+        service.metrics.count("model_changes", "refused")
         log.error("models not reloaded", reason=error.message, code=error.code)
         raise
     for change in changes:
@@ -196,7 +196,7 @@ async def _reload(service: Service, name: str | None) -> list[Change]:
             reason, code = change.error.message, change.error.code
             log.error("model refused", model=change.name, serving=change.digest or None, reason=reason, code=code)
         if change.outcome in ("added", "replaced", "refused"):
-            service.metrics.model_changed(change.outcome)
+            service.metrics.count("model_changes", change.outcome)
     service.metrics.show_models(service.registry.models())
     log.info("models reloaded", **{each.name: each.outcome for each in changes})
     return changes

@@ -14,9 +14,7 @@ from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
-    GCCollector,
     Histogram,
-    PlatformCollector,
     ProcessCollector,
     disable_created_metrics,
     generate_latest,
@@ -148,8 +146,6 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        PlatformCollector(registry=self.registry)
-        GCCollector(registry=self.registry)
         self.engine_processes = EngineProcessCollector()
         self.registry.register(self.engine_processes)
         self._reasons = engine_codes()
@@ -176,6 +172,16 @@ class Metrics:
 
     # The HTTP side.
 
+    def count(self, name: str, *labels: str) -> None:
+        """Count an event that is no request and none of the engine; an unexpected word of WORDS is counted as OTHER."""
+        if name in WORDS and labels[0] not in WORDS[name]:
+            labels = (OTHER,)
+        self._counter(name, *labels).inc()
+
+    def show(self, name: str, value: float) -> None:
+        """Publish a value that has no labels."""
+        self._gauge(name).set(value)
+
     def request_started(self) -> None:
         """Count a request that arrived."""
         self._gauge("http_requests_in_flight").inc()
@@ -188,26 +194,6 @@ class Metrics:
         self._gauge("http_requests_in_flight").dec()
         self._counter("http_requests", route, method if method in METHODS else OTHER, str(status)).inc()
         self._histogram("http_request_seconds", route).observe(seconds)
-
-    def error_answered(self, code: str) -> None:
-        """Count an error answer; codes come from our own errors, never from a client."""
-        self._counter("http_errors", code).inc()
-
-    def connection_cut_off(self, reason: str) -> None:
-        """Count a connection that was refused, or closed before the client had finished."""
-        self._count("connections_cut_off", reason)
-
-    def api_keys_read(self, readable: bool) -> None:
-        """Record whether the file of API keys could be read."""
-        self._gauge("api_keys_readable").set(1 if readable else 0)
-
-    def limit_storage_failed(self) -> None:
-        """Count a failed call to the storage that replicas share for their rate limits."""
-        self._counter("rate_limit_storage_failures").inc()
-
-    def set_ready(self, ready: bool) -> None:
-        """Record what /health/ready answers."""
-        self._gauge("ready").set(1 if ready else 0)
 
     def show_states(self, states: Iterable[ModelState]) -> None:
         """Publish which models accept requests; models that are no longer served have no series."""
@@ -229,17 +215,6 @@ class Metrics:
                 self._gauge(gauge, info.name)
             for counter in ("sentences_cancelled", "engine_failures", "sentences_repeating"):
                 self._counter(counter, info.name)
-
-    def model_changed(self, result: str) -> None:
-        """Count a bundle that was added, replaced, unloaded or refused while the server was running."""
-        self._count("model_changes", result)
-
-    def engine_restarted(self, what: str) -> None:
-        """Count an engine process or a model that was restarted or given up."""
-        self._count("engine_restarts", what)
-
-    def _count(self, name: str, word: str) -> None:
-        self._counter(name, word if word in WORDS[name] else OTHER).inc()
 
     def render(self) -> bytes:
         """Return all metrics in Prometheus' text format, UTF-8."""

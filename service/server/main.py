@@ -5,6 +5,7 @@ import os
 import re
 import resource
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from service.api.state import Service
@@ -91,7 +92,7 @@ def serve_models(settings: Settings) -> int:
     if expects_gpu(settings) and NVIDIA_DRIVER.exists() and (warning := driver_warning(NVIDIA_DRIVER.read_text())):
         log.warning(warning)
     tracing = start_tracing(settings)
-    with engine_host(settings, metrics.engine_restarted) as (open_worker, host):
+    with engine_host(settings, partial(metrics.count, "engine_restarts")) as (open_worker, host):
         metrics.engine_processes.process_ids = lambda: [one for one in host.process_ids() if one not in own_process()]
         open_worker = with_cache_of(settings, open_worker)
         registry = Registry(

@@ -52,7 +52,7 @@ class Server(uvicorn.Server):
         settings = service.settings
         self._connection_limit = possible_connections(settings)
         connections = Connections(self._connection_limit, parse_networks(settings.trusted_proxies))
-        policy = ConnectionPolicy(connections, service.metrics.connection_cut_off)
+        policy = ConnectionPolicy(connections, functools.partial(service.metrics.count, "connections_cut_off"))
         super().__init__(
             uvicorn.Config(
                 create_app(service, self._lifespan),

@@ -29,7 +29,7 @@ def setting(
 ) -> Any:
     """Return a field: its meaning, what it accepts if its type does not say so, and how its default is shown."""
     secret = isinstance(default, SecretStr)
-    extra = {"accepted": accepted, "default": shown, "secret": secret}
+    extra: dict[str, Any] = {"accepted": accepted, "default": shown, "secret": secret}
     if isinstance(default, float):
         more["allow_inf_nan"] = False
     return Field(

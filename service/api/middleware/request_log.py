@@ -75,7 +75,7 @@ class RequestLogMiddleware:
         route = route_of(scope)
         self.service.metrics.request_finished(route, exchange.method, exchange.status, seconds)
         if context.error_code is not None:
-            self.service.metrics.error_answered(context.error_code)
+            self.service.metrics.count("http_errors", context.error_code)
         values: dict[str, Any] = {
             "request_id": context.request_id,
             "trace_id": context.trace_id,

@@ -63,43 +63,34 @@ async def list_models(service: ServiceDep) -> JSONResponse:
     return JSONResponse({"models": found, "engine_processes": 0 if processes == "auto" else processes})
 
 
+COPIED = ("name", "version", "architecture", "gallery", "digest", "precision", "device", "device_wanted", "provider")
+
+
 def describe(info: ModelInfo, registry: RegistryPort, state: ModelState) -> dict[str, Any]:
     """Return a model as JSON."""
     pairs = [
         {
             "source": source,
             "target": target,
-            "default": not info.gallery and _default(registry, source, target) == info.name,
+            "default": not info.gallery and registry.resolve(source, target).info.name == info.name,
         }
         for source, target in pairs_of(info)
     ]
     return {
-        "name": info.name,
-        "version": info.version,
-        "architecture": info.architecture,
+        **{name: getattr(info, name) for name in COPIED},
         "source": info.source_language,
         "sources": list(info.sources),
         "target": info.target_language,
         "targets": list(info.targets),
         "pairs": pairs,
         "default": any(pair["default"] for pair in pairs),
-        "gallery": info.gallery,
         "state": state.state,
         "last_used": None if state.last_used is None else timestamp(state.last_used),
-        "digest": info.digest,
-        "precision": info.precision,
-        "device": info.device,
-        "device_wanted": info.device_wanted,
-        "provider": info.provider,
         "limits": {"source_tokens": info.source_tokens, "target_tokens": info.target_tokens},
         "attention": dict(info.attention),
         "confidence": None if info.confidence is None else dict(info.confidence),
         "card": dict(info.card),
     }
-
-
-def _default(registry: RegistryPort, source: str, target: str) -> str:
-    return registry.resolve(source, target).info.name
 
 
 def timestamp(seconds: float) -> str:

@@ -16,7 +16,7 @@ from service.api.documents import (
 )
 from service.api.errors import ApiError
 from service.api.openapi import document_form, errors_of, example
-from service.api.schemas.documents import DoubtfulSegment, JobError, JobProgress, JobQuality, JobSchema
+from service.api.schemas.documents import JobSchema
 from service.documents.jobs.job import Job
 from service.documents.jobs.runner import JobRunner
 
@@ -34,37 +34,24 @@ EXAMPLE = {
 }
 
 
-def shown(job: Job, jobs: JobRunner) -> JobSchema:
-    """Return a job for its owner."""
-    return JobSchema(
-        id=job.id,
-        state=job.state,
-        format=job.format,
-        source=job.source,
-        target=job.target,
-        detected=job.detected,
-        created=time_of(job.created),
-        expires=time_of(job.expires(jobs.store.retention_seconds)),
-        progress=JobProgress(segments=job.segments, segments_done=job.segments_done),
-        quality=quality_shown(job),
-        error=JobError(error=job.error or "", code=job.error_code or "") if job.state == "failed" else None,
-        file=f"/jobs/{job.id}/file" if job.state == "done" else None,
-    )
-
-
-def quality_shown(job: Job) -> JobQuality | None:
-    """Return what is known about the quality of a finished job."""
-    if job.quality is None:
-        return None
-    doubtful = [
-        DoubtfulSegment(segment=number, quality=quality, translation=text) for number, quality, text in job.doubtful
-    ]
-    return JobQuality(mean=job.quality, doubtful=doubtful)
-
-
 def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
-    """Return a job as JSON, without the fields that it does not have."""
-    return JSONResponse(shown(job, jobs).model_dump(exclude_none=True), status_code=status)
+    """Return a job for its owner as JSON, without the fields that it does not have."""
+    quality = None
+    if job.quality is not None:
+        names = ("segment", "quality", "translation")
+        doubtful = [dict(zip(names, segment, strict=True)) for segment in job.doubtful]
+        quality = {"mean": job.quality, "doubtful": doubtful}
+    content = {
+        **{name: getattr(job, name) for name in ("id", "state", "format", "source", "target", "detected")},
+        "created": time_of(job.created),
+        "expires": time_of(job.expires(jobs.store.retention_seconds)),
+        "progress": {"segments": job.segments, "segments_done": job.segments_done},
+        "quality": quality,
+        "error": {"error": job.error or "", "code": job.error_code or ""} if job.state == "failed" else None,
+        "file": f"/jobs/{job.id}/file" if job.state == "done" else None,
+    }
+    known = {name: value for name, value in content.items() if value is not None}
+    return JSONResponse(known, status_code=status)
 
 
 @router.post(

@@ -53,6 +53,6 @@ async def get_metrics(service: ServiceDep) -> Response:
 
     Every name begins with translucent_, except those of the process and of Python.
     """
-    service.metrics.set_ready(service.ready)
+    service.metrics.show("ready", service.ready)
     service.metrics.show_states(service.registry.states())
     return Response(service.metrics.render(), headers={"Content-Type": CONTENT_TYPE})

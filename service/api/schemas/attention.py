@@ -15,6 +15,7 @@ from service.api.schemas.common import (
     Text,
     TokenSchema,
     as_whole,
+    trimmed,
 )
 
 Format = Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"]
@@ -33,15 +34,6 @@ def selector(value: object) -> object:
     """Return a layer or a head as a word in lower case or as a number."""
     number = as_whole(value)
     return number if number is not None else value.lower() if isinstance(value, str) else value
-
-
-def trimmed(value: object) -> object:
-    """Return a list with commas, without white space and empty parts; None for an empty list."""
-    if isinstance(value, list) and all(isinstance(part, int) for part in value):
-        return ",".join(map(str, value)) or None
-    if not isinstance(value, str):
-        return value
-    return ",".join(part.strip() for part in value.split(",") if part.strip()) or None
 
 
 Choice = Annotated[

@@ -15,13 +15,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PlainValidator,
     WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
+from service.glossaries.checks import Entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,15 @@ def lowered(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
+def trimmed(value: object) -> object:
+    """Return a list with commas, without white space and empty parts; None for an empty list."""
+    if isinstance(value, list) and all(isinstance(part, int) for part in value):
+        return ",".join(map(str, value)) or None
+    if not isinstance(value, str):
+        return value
+    return ",".join(part.strip() for part in value.split(",") if part.strip()) or None
+
+
 def empty_is_missing(value: object) -> object:
     """Return a value unless it is an empty list; raise pydantic's error for a missing field."""
     if value == []:
@@ -160,64 +169,33 @@ VALUES = (
 
 
 def glossary_entries(value: object) -> object:
-    """Return the name of a glossary, or its entries from an object or a list of pairs, also as JSON in a form.
-
-    Raise pydantic's error for anything else.
-    """
+    """Return entries, also from an object or from JSON in a form, each with a list of targets; others as they are."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            raise GLOSSARY_ERROR from None
-    if isinstance(value, str):
-        return value
-    pairs = list(value.items()) if isinstance(value, dict) else value
+        value = json.loads(value)
+    pairs = [list(pair) for pair in value.items()] if isinstance(value, dict) else value
     if not isinstance(pairs, list):
-        raise GLOSSARY_ERROR
-    return tuple(map(_glossary_entry, pairs))
+        return value
+    return [
+        (pair[0], [pair[1]]) if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str) else pair
+        for pair in pairs
+    ]
 
 
-def _glossary_entry(pair: object) -> tuple[str, tuple[str, ...]]:
-    if not isinstance(pair, list | tuple) or len(pair) != 2:
-        raise GLOSSARY_ERROR
-    source, target = pair
-    forms = target if isinstance(target, list) else [target]
-    if not isinstance(source, str) or not all(isinstance(form, str) for form in forms):
-        raise GLOSSARY_ERROR
-    return source, tuple(forms)
-
-
-GLOSSARY_ERROR = refused(
-    "glossary must be the name of a glossary, an object of source and target terms such as "
-    '{"contract": "Vertrag"}, or a list of pairs; a target may be a list of accepted forms',
-    "glossary",
-)
 GLOSSARY = (
     "How terms are translated: the name of a glossary of `GET /glossaries`, an object "
     '`{"source term": "target term"}`, or a list of pairs. A list in place of a target term gives further accepted '
     "forms; the model chooses. In a form, JSON"
 )
 _TARGET = {"anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
+_PAIR = {"type": "array", "prefixItems": [{"type": "string"}, _TARGET], "minItems": 2, "maxItems": 2}
+_GLOSSARY = [{"type": "string"}, {"type": "object", "additionalProperties": _TARGET}, {"type": "array", "items": _PAIR}]
 Glossary = Annotated[
-    Any,
-    PlainValidator(glossary_entries),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "string"},
-                {"type": "object", "additionalProperties": _TARGET},
-                {
-                    "type": "array",
-                    "items": {
-                        "type": "array",
-                        "prefixItems": [{"type": "string"}, _TARGET],
-                        "minItems": 2,
-                        "maxItems": 2,
-                    },
-                },
-                {"type": "null"},
-            ]
-        }
+    str | Entries | None,
+    BeforeValidator(glossary_entries),
+    WithJsonSchema({"anyOf": [*_GLOSSARY, {"type": "null"}]}),
+    Accepts(
+        "the name of a glossary, an object of source and target terms such as "
+        '{"contract": "Vertrag"}, or a list of pairs; a target may be a list of accepted forms'
     ),
 ]
 

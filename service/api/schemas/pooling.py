@@ -2,36 +2,19 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
-from service.api.schemas.common import Accepts, Fields, Lowered, Number, Schema, decimal, refused
+from service.api.schemas.common import Accepts, Fields, Lowered, Number, Schema, decimal, trimmed
 
 PoolingFormat = Literal["json", "svg", "png", "html", "csv", "npz", "vega"]
 LEAST_WIDTH, MOST_WIDTH = 0.001, 1_000.0
 MOST_QUERIES = 200
-MOST_X = 1e6
-QUERIES_PATTERN = rf"^-?[0-9]{{1,6}}(\.[0-9]{{1,9}})?(,-?[0-9]{{1,6}}(\.[0-9]{{1,9}})?){{0,{MOST_QUERIES - 1}}}$"
+QUERIES = rf"^-?[0-9]{{1,6}}(\.[0-9]{{1,9}})?(,-?[0-9]{{1,6}}(\.[0-9]{{1,9}})?){{0,{MOST_QUERIES - 1}}}$"
 
 
 def width_of(value: object) -> object:
     """Return a width as a number, or the word "learned"."""
     return value.lower() if isinstance(value, str) and value.lower() == "learned" else decimal(value)
-
-
-def queries_of(value: str) -> str:
-    """Return a list of numbers with commas as it is; raise pydantic's error if it is none."""
-    parts = value.split(",")
-    try:
-        numbers = [decimal(part) for part in parts]
-    except ValueError:
-        numbers = []
-    if not 1 <= len(numbers) <= MOST_QUERIES or any(abs(number) > MOST_X for number in numbers):
-        raise refused(
-            f"x must be 1 to {MOST_QUERIES} numbers with commas between them, such as 0.5,1,2.5; none is beyond "
-            f"{MOST_X:,.0f}",
-            "x",
-        )
-    return value
 
 
 class PoolingRequest(Fields):
@@ -49,10 +32,11 @@ class PoolingRequest(Fields):
         description="How far a query looks: the standard deviation of the Gaussian, half the window of the other "
         "kernels. `learned`: the width of the least leave-one-out error",
     )
-    x: (
-        Annotated[str, AfterValidator(queries_of), WithJsonSchema({"type": "string", "pattern": QUERIES_PATTERN})]
-        | None
-    ) = Field(None, description="The queries, with commas between them; default: 0, 0.1, … 4.9")
+    x: Annotated[
+        Annotated[str, Field(pattern=QUERIES)] | None,
+        BeforeValidator(trimmed),
+        Accepts(f"1 to {MOST_QUERIES} numbers with commas between them, such as 0.5,1,2.5"),
+    ] = Field(None, description="The queries, with commas between them; default: 0, 0.1, … 4.9")
     format: Annotated[PoolingFormat, Lowered] = Field("json", description="Instead of the Accept header")
     view: Annotated[Literal["heatmap", "fit"], Lowered] = Field(
         "heatmap", description="Of pictures: the weights, or the fitted curve"
