@@ -97,7 +97,8 @@ class Models:
         if self.url is None:
             folder = {} if self.models_dir is None else {"models_dir": str(self.models_dir)}
             return await AsyncTranslator.load(source=pair.source, target=pair.target, **folder)  # type: ignore[arg-type]
-        return await AsyncTranslator.connect(self.url, source=pair.source, target=pair.target, **self._key())
+        options: ConnectOptions = {**self._key(), "source": pair.source, "target": pair.target}
+        return await AsyncTranslator.connect(self.url, **options)
 
     def _key(self) -> ConnectOptions:
         return {} if self.api_key is None else {"api_key": self.api_key}

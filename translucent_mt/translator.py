@@ -176,7 +176,7 @@ class Translator:
 
     def score(self, source: str | Sequence[str], target: str | Sequence[str]) -> Score | list[Score]:
         """Return how probable the model finds a given translation (forced decoding); raise EngineError."""
-        return self._run(self._calls.score(source, target))  # type: ignore[arg-type]
+        return self._run(self._calls.score(source, target))
 
     def close(self) -> None:
         """Free the model, or close the connections; the translator cannot be used after that."""

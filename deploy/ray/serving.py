@@ -56,7 +56,7 @@ def build() -> FastAPI:
     configure_logging(settings.log_level, "json")
     metrics = Metrics()
     tracing = start_tracing(settings)
-    listener = tracing.listening(metrics.record)
+    listener = metrics.record if tracing is None else tracing.listening(metrics.record)
     open_worker = with_cache_of(settings, load_worker)
     registry = Registry(settings.models_dir, engine_settings(settings), listener, open_worker)
     registry.load()

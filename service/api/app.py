@@ -65,7 +65,8 @@ def application_lifespan(limits: RateLimits, service: Service, lifespan: Lifespa
                 await app.state.jobs.stop()
                 await asyncio.wait([loading])
             await limits.close()
-            await asyncio.to_thread(service.tracing.close)
+            if service.tracing is not None:
+                await asyncio.to_thread(service.tracing.close)
         finally:
             app.state.renderer.close()
 

@@ -1,9 +1,11 @@
 """The state that lives as long as the application, and changes of its models."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from service.api.languages import LanguageDetection, language_name
 from service.bundle.repository import Change
@@ -15,7 +17,9 @@ from service.glossaries.folder import GlossaryFolder
 from service.logs import get_logger
 from service.metrics import Metrics
 from service.settings import Settings
-from service.tracing import Tracing
+
+if TYPE_CHECKING:
+    from service.tracing.otel import OpenTelemetry
 
 log = get_logger(__name__)
 
@@ -71,7 +75,7 @@ class Service:
     registry: RegistryPort
     metrics: Metrics
     draining: bool = False
-    tracing: Tracing = field(default_factory=Tracing)
+    tracing: OpenTelemetry | None = None
     embedder: Embedder | None = None
     detection: LanguageDetection = field(default_factory=LanguageDetection, init=False)
     glossaries: GlossaryFolder = field(init=False)

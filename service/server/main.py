@@ -95,9 +95,8 @@ def serve_models(settings: Settings) -> int:
     with engine_host(settings, partial(metrics.count, "engine_restarts")) as (open_worker, host):
         metrics.engine_processes.process_ids = lambda: [one for one in host.process_ids() if one not in own_process()]
         open_worker = with_cache_of(settings, open_worker)
-        registry = Registry(
-            settings.models_dir, engine_settings(settings), tracing.listening(metrics.record), open_worker, host
-        )
+        listener = metrics.record if tracing is None else tracing.listening(metrics.record)
+        registry = Registry(settings.models_dir, engine_settings(settings), listener, open_worker, host)
         registry.load()
         if decided:
             device = "cuda" if expects_gpu(settings) else "cpu"

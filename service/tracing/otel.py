@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from opentelemetry import propagate, trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -16,7 +16,7 @@ from opentelemetry.trace import Span, SpanKind, StatusCode
 from service import __version__
 from service.engine import CallStage, EventListener, tee
 from service.logs import get_logger
-from service.tracing import Figures, RequestSpan, Tracing, TracingError
+from service.tracing import TracingError
 
 log = get_logger(__name__)
 
@@ -29,25 +29,38 @@ ACCEPTED = {
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 
 
-class OpenTelemetry(Tracing):
-    """Spans of one provider: one for each request, and under it one for each stage."""
+class RequestSpan:
+    """The span of one request."""
 
-    active = True
+    def __init__(self, span: Span) -> None:
+        self._span = span
+        self.trace_id = trace.format_trace_id(span.get_span_context().trace_id) if span.is_recording() else None
+
+    def finish(self, method: str, route: str | None, status: int, figures: Mapping[str, str | int | None]) -> None:
+        """Record the outcome of the request; `route` is a template, and figures that are None are left out."""
+        known = method if method in METHODS else "_OTHER"
+        shown = method if method in METHODS else "HTTP"
+        self._span.update_name(shown if route is None else f"{shown} {route}")
+        attributes = {"http.request.method": known, "http.route": route, "http.response.status_code": status, **figures}
+        self._span.set_attributes({name: value for name, value in attributes.items() if value is not None})
+        if status >= 500:
+            self._span.set_status(StatusCode.ERROR)
+
+
+class OpenTelemetry:
+    """Spans of one provider: one for each request, and under it one for each stage."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
         self._tracer = provider.get_tracer("translucent", __version__)
 
-    def request(self, headers: Mapping[str, str]) -> AbstractContextManager[RequestSpan]:
-        """Return a server span."""
-        return self._request(headers)
-
     @contextmanager
-    def _request(self, headers: Mapping[str, str]) -> Iterator[RequestSpan]:
+    def request(self, headers: Mapping[str, str]) -> Iterator[RequestSpan]:
+        """Give a request's span, which continues its caller's trace and is the parent of the stages inside."""
         span = self._tracer.start_span("request", propagate.extract(headers), SpanKind.SERVER)
         # Exceptions may quote the text of a user; the application answers them, and `finish` records the status.
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
-            yield _Recorded(span)
+            yield RequestSpan(span)
 
     def stage(self, stage: CallStage) -> None:
         """Add a span with the stage's times to the span of its request; do nothing outside of a request."""
@@ -72,21 +85,6 @@ class OpenTelemetry(Tracing):
         closing.join(CLOSE_SECONDS)
         if closing.is_alive():
             log.warning("traces were lost: the collector did not accept them in time", seconds=CLOSE_SECONDS)
-
-
-class _Recorded(RequestSpan):
-    def __init__(self, span: Span) -> None:
-        self._span = span
-        self.trace_id = trace.format_trace_id(span.get_span_context().trace_id) if span.is_recording() else None
-
-    def finish(self, method: str, route: str | None, status: int, figures: Figures) -> None:
-        known = method if method in METHODS else "_OTHER"
-        shown = method if method in METHODS else "HTTP"
-        self._span.update_name(shown if route is None else f"{shown} {route}")
-        attributes = {"http.request.method": known, "http.route": route, "http.response.status_code": status, **figures}
-        self._span.set_attributes({name: value for name, value in attributes.items() if value is not None})
-        if status >= 500:
-            self._span.set_status(StatusCode.ERROR)
 
 
 def _wall_clock(moment: float) -> int:

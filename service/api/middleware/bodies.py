@@ -67,7 +67,7 @@ class BodyMiddleware:
                 response = await handle_api_error(Request(scope), error)
                 await response(scope, receive, send)
                 return
-            if self.tracing.active:
+            if self.tracing is not None:
                 self.tracing.stage(CallStage("accept", began, time.monotonic(), {"bytes": len(body)}))
             await self._run(scope, body, receive, send)
 

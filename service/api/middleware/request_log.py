@@ -6,9 +6,9 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
@@ -21,7 +21,9 @@ from service.api.errors import INTERNAL, body_of
 from service.api.paths import is_operators
 from service.api.state import Service
 from service.logs import describe_exception, get_logger, log_often
-from service.tracing import RequestSpan, Tracing
+
+if TYPE_CHECKING:
+    from service.tracing.otel import RequestSpan
 
 log = get_logger(__name__)
 
@@ -36,8 +38,7 @@ DEFAULTS = (
     (b"cache-control", b"no-store"),
 )
 UNMATCHED = "unmatched"
-NO_TRACING = Tracing()
-UNTRACED = nullcontext(RequestSpan())
+UNTRACED: AbstractContextManager[RequestSpan | None] = nullcontext()
 CLIENT_LEFT = 499
 
 
@@ -61,15 +62,15 @@ class RequestLogMiddleware:
         context = RequestContext(request_id, deadline, address, trace_id_of(header(scope, b"traceparent")))
         exchange = _Exchange(self, scope, context, send)
         self.service.metrics.request_started()
-        tracing = NO_TRACING if scope["path"] in QUIET_ROUTES else self.service.tracing
-        with tracing.request(Headers(scope=scope)) if tracing.active else UNTRACED as span:
-            context.trace_id = span.trace_id or context.trace_id
+        tracing = None if scope["path"] in QUIET_ROUTES else self.service.tracing
+        with UNTRACED if tracing is None else tracing.request(Headers(scope=scope)) as span:
+            context.trace_id = (span and span.trace_id) or context.trace_id
             try:
                 await exchange.run(receive)
             finally:
                 self._finish(exchange, span)
 
-    def _finish(self, exchange: _Exchange, span: RequestSpan) -> None:
+    def _finish(self, exchange: _Exchange, span: RequestSpan | None) -> None:
         scope, context = exchange.inner, exchange.context
         seconds = time.monotonic() - context.started
         route = route_of(scope)
@@ -95,7 +96,7 @@ class RequestLogMiddleware:
             log.debug("request", **known)
         else:
             log_often("request", known)
-        if not self.service.tracing.active:
+        if span is None:
             return
         figures = {f"translucent.{name}": values[name] for name in ("request_id", "model", "texts", "characters")}
         span.finish(
