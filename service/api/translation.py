@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -47,68 +47,56 @@ class Job:
     second_model: bool = False  # ask the other model of the pair where a short text fails its checks
 
 
-@dataclass(frozen=True, slots=True)
-class SecondAnswer:
-    """Why a text has the translation of another model."""
+@dataclass(slots=True)
+class Answered:
+    """One text of a job: its translation, and what there is to say about it."""
 
-    model: str
-    problems: tuple[str, ...]  # of the first model's answer
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The translations of a job's texts, and the language of each where it was detected."""
-
-    translations: tuple[Translation, ...]
-    guesses: tuple[Guess, ...] = ()
-    warnings: tuple[list[dict[str, Any]], ...] = ()  # of each text
-    second: tuple[SecondAnswer | None, ...] = ()  # of each text: why another model has translated it
+    translation: Translation
+    guess: Guess | None = None  # its language, where that was detected
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+    second: dict[str, Any] | None = None  # why another model has translated it: its name, and the first one's problems
 
 
-async def run_job(job: Job, service: Service, context: RequestContext) -> Outcome:
+async def run_job(job: Job, service: Service, context: RequestContext) -> list[Answered]:
     """Translate; a text that is already in the target language, or in none, is returned as it is."""
     deadline = context.deadline
-    guesses: list[Guess] = []
+    found = [Answered(Translation(text)) for text in job.texts]
+    groups = {} if job.source == job.target else {(job.source, job.target): [*range(len(job.texts))]}
     if job.source == AUTO:
         guesses = await deadline.wait_for(_guess(job, service))
+        for each, guess in zip(found, guesses, strict=True):
+            each.guess = guess
         sources = [guess.language if guess.confidence else job.target for guess in guesses]
         groups = _by_pair(sources, job, service.languages)
-    else:
-        groups = {} if job.source == job.target else {(job.source, job.target): [*range(len(job.texts))]}
-    done = [Translation(text) for text in job.texts]
-    second: list[SecondAnswer | None] = [None] * len(job.texts)
-    failures: list[list[dict[str, Any]]] = [[] for _ in job.texts]
 
     async def translate_group(pair: Pair, numbers: Sequence[int]) -> None:
         legs, failed = service.legs(*pair, job.model), service.failure_warnings(pair, job.model)
         context.record_legs([leg.info for leg in legs])
         glossary = service.glossary(job.glossary, pair, legs)
-        own = job if glossary is None else replace(job, options=replace(job.options, glossary=glossary))
+        options = job.options if glossary is None else replace(job.options, glossary=glossary)
+        own = [found[number] for number in numbers]
         texts = [job.texts[number] for number in numbers]
-        translations = await _translate(legs, own, texts, deadline.at)
+        for each, translation in zip(own, await _translate(legs, job.html, texts, options, deadline.at), strict=True):
+            each.translation, each.warnings = translation, [*failed]
         if job.second_model and len(legs) == 1 and not job.html:
-            other = service.second_model(legs[0].info, pair)
-            translations, reasons = await with_second_answers(other, texts, translations, own.options, deadline.at)
-            for number, reason in zip(numbers, reasons, strict=True):
-                second[number] = reason
-        for number, translation in zip(numbers, translations, strict=True):
-            done[number] = translation
-            failures[number] = failed
+            await ask_second_model(service.second_model(legs[0].info, pair), texts, own, options, deadline.at)
 
-    async def translate_all() -> list[list[dict[str, Any]]]:
+    async def translate_all() -> None:
         await _together([translate_group(*group) for group in groups.items()])
-        return await _warnings(job, guesses, service) if groups or guesses else []
+        if groups or job.source == AUTO:
+            await _warn(job, found, service)
 
-    warnings = await deadline.wait_for(translate_all())
-    own = zip(warnings, failures, strict=True) if warnings else (([], each) for each in failures)
-    return Outcome(tuple(done), tuple(guesses), tuple([*one, *other] for one, other in own), tuple(second))
+    await deadline.wait_for(translate_all())
+    return found
 
 
-async def _warnings(job: Job, guesses: Sequence[Guess], service: Service) -> list[list[dict[str, Any]]]:
-    """Return the warnings about the language of each text; after the translation, so that a refusal costs nothing."""
-    texts = await _detectable(job)
-    doubted = [not guess.confidence for guess in guesses] or [True] * len(texts)
-    return await service.language_warnings(texts, doubted, None if job.source == AUTO else job.source)
+async def _warn(job: Job, found: Sequence[Answered], service: Service) -> None:
+    """Add the warnings about the language of each text; after the translation, so that a refusal costs nothing."""
+    doubted = [each.guess is None or not each.guess.confidence for each in found]
+    source = None if job.source == AUTO else job.source
+    warnings = await service.language_warnings(await _detectable(job), doubted, source)
+    for each, own in zip(found, warnings, strict=True):
+        each.warnings = [*own, *each.warnings]
 
 
 def _by_pair(sources: Sequence[str], job: Job, known: Languages) -> dict[Pair, list[int]]:
@@ -155,13 +143,15 @@ def _plain_texts(documents: Sequence[str]) -> list[str]:
     ]
 
 
-async def _translate(legs: Sequence[Translates], job: Job, texts: Sequence[str], deadline: float) -> list[Translation]:
+async def _translate(
+    legs: Sequence[Translates], html: bool, texts: Sequence[str], options: TranslationOptions, deadline: float
+) -> list[Translation]:
     async def run(leg: Translates, texts: Sequence[str], options: TranslationOptions) -> list[Translation]:
-        if job.html:
+        if html:
             return await _translate_html(leg, texts, options, deadline)
         return await leg.translate(texts, options, deadline=deadline)
 
-    return await translate_in_legs(legs, texts, job.options, run, deadline)
+    return await translate_in_legs(legs, texts, options, run, deadline)
 
 
 async def _translate_html(
@@ -202,22 +192,22 @@ class Answer(JSONResponse):
         return self._encode(content).encode()
 
 
-async def respond(job: Job, outcome: Outcome) -> JSONResponse:
+async def respond(job: Job, found: Sequence[Answered]) -> JSONResponse:
     """Return the answer; long ones are made in a thread."""
     if job.options.details and sum(map(len, job.texts)) > LONG_DETAILS:
-        return await REPRESENTATIONS.run(lambda: Answer(answer(job, outcome)))
-    return Answer(answer(job, outcome))
+        return await REPRESENTATIONS.run(lambda: Answer(answer(job, found)))
+    return Answer(answer(job, found))
 
 
-def answer(job: Job, outcome: Outcome) -> dict[str, Any]:
+def answer(job: Job, found: Sequence[Answered]) -> dict[str, Any]:
     """Return the answer's JSON: plain values for a string, lists for a list."""
-    translations = outcome.translations
+    translations = [each.translation for each in found]
     parts: dict[str, list[Any]] = {"translatedText": [translation.text for translation in translations]}
     if any(translation.pivot for translation in translations):
         parts["pivot"] = [translation.pivot and translation.pivot.language for translation in translations]
-    if outcome.guesses:
+    if job.source == AUTO:
         parts["detectedLanguage"] = [
-            {"confidence": guess.confidence, "language": guess.language} for guess in outcome.guesses
+            {"confidence": each.guess.confidence, "language": each.guess.language} for each in found if each.guess
         ]
     if job.options.alternatives:
         parts["alternatives"] = [
@@ -229,39 +219,33 @@ def answer(job: Job, outcome: Outcome) -> dict[str, Any]:
     if job.options.min_quality is not None:
         parts["low_quality"] = [render_low_quality(translation) for translation in translations]
     if job.second_model:
-        parts["second_model"] = [
-            each and {"model": each.model, "problems": [*each.problems]} for each in outcome.second
-        ]
-    if any(outcome.warnings):
-        parts["warnings"] = [list(own) for own in outcome.warnings]
+        parts["second_model"] = [each.second for each in found]
+    if any(each.warnings for each in found):
+        parts["warnings"] = [each.warnings for each in found]
     return dict(parts) if job.is_list else {name: values[0] for name, values in parts.items()}
 
 
-async def with_second_answers(
+async def ask_second_model(
     other: Translates | None,
     texts: Sequence[str],
-    found: Sequence[Translation],
+    found: Sequence[Answered],
     options: TranslationOptions,
     deadline: float,
-) -> tuple[list[Translation], list[SecondAnswer | None]]:
-    """Return the translations, some of them by the other model, and for each why; raise the other model's errors.
+) -> None:
+    """Give some texts the translation of the other model, and say why; raise that model's errors.
 
     The first answer is kept unless it fails its checks and the other one is better (ADR 27). What one text gets depends
     on nothing but that text, so an answer is the same alone and in company.
     """
-    chosen, reasons = list(found), [None] * len(found)  # type: list[Translation], list[SecondAnswer | None]
-    if other is None:
-        return chosen, reasons
-    problems = {
-        number: own
-        for number, (text, translation) in enumerate(zip(texts, found, strict=True))
-        if is_checked(text) and (own := problems_of(text, translation.text))
-    }
-    if not problems:
-        return chosen, reasons
-    answers = await other.translate([texts[number] for number in problems], options, deadline=deadline)
-    for (number, own), answer in zip(problems.items(), answers, strict=True):
-        if is_better(texts[number], answer, found[number]):
-            chosen[number] = answer
-            reasons[number] = SecondAnswer(other.info.name, tuple(map(str, own)))
-    return chosen, reasons
+    failed = [
+        (text, each, problems)
+        for text, each in zip(texts, found, strict=True)
+        if is_checked(text) and (problems := problems_of(text, each.translation.text))
+    ]
+    if other is None or not failed:
+        return
+    answers = await other.translate([text for text, _, _ in failed], options, deadline=deadline)
+    for (text, each, problems), translation in zip(failed, answers, strict=True):
+        if is_better(text, translation, each.translation):
+            each.translation = translation
+            each.second = {"model": other.info.name, "problems": [*map(str, problems)]}

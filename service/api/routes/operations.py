@@ -14,15 +14,10 @@ router = APIRouter(tags=["Operations"])
 OK = {"status": "ok"}
 
 
-@router.get("/health", response_model=Health, responses={200: example(OK)})
-async def get_health() -> JSONResponse:
-    """Report that the event loop answers, at LibreTranslate's path."""
-    return JSONResponse(OK)
-
-
+@router.get("/health", name="get_health", response_model=Health, responses={200: example(OK)})
 @router.get("/health/live", response_model=Health, responses={200: example(OK)})
 async def get_liveness() -> JSONResponse:
-    """Report that the event loop answers."""
+    """Report that the event loop answers; `/health` is LibreTranslate's path."""
     return JSONResponse(OK)
 
 
