@@ -15,6 +15,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SkipValidation,
     WithJsonSchema,
     model_validator,
 )
@@ -156,16 +157,16 @@ class Fields(Schema):
         return {name: value for name, value in fields.items() if value is not None and (value != "" or name in kept)}
 
 
-Values = Annotated[Literal["localize", "keep", "off"] | None, Lowered, Accepts("one of localize, keep, off")]
-REPETITION_GUARD = (
-    "Whether the search stops endless repetition. Default: the model's own, true for the shipped ones, false for "
-    "imported ones"
-)
-VALUES = (
-    "What becomes of numbers, dates, amounts, addresses, placeholders and other values. `localize`: each arrives "
-    "exactly once, written as the target language writes it; `keep`: exactly once, as it is; `off`: text as any other. "
-    "Default: the server's setting"
-)
+Values = Annotated[
+    Literal["localize", "keep", "off"] | None,
+    Lowered,
+    Accepts("one of localize, keep, off"),
+    Field(
+        description="What becomes of numbers, dates, amounts, addresses, placeholders and other values. `localize`: "
+        "each arrives exactly once, written as the target language writes it; `keep`: exactly once, as it is; `off`: "
+        "text as any other. Default: the server's setting"
+    ),
+]
 
 
 def glossary_entries(value: object) -> object:
@@ -181,11 +182,6 @@ def glossary_entries(value: object) -> object:
     ]
 
 
-GLOSSARY = (
-    "How terms are translated: the name of a glossary of `GET /glossaries`, an object "
-    '`{"source term": "target term"}`, or a list of pairs. A list in place of a target term gives further accepted '
-    "forms; the model chooses. In a form, JSON"
-)
 _TARGET = {"anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
 _PAIR = {"type": "array", "prefixItems": [{"type": "string"}, _TARGET], "minItems": 2, "maxItems": 2}
 _GLOSSARY = [{"type": "string"}, {"type": "object", "additionalProperties": _TARGET}, {"type": "array", "items": _PAIR}]
@@ -197,7 +193,19 @@ Glossary = Annotated[
         "the name of a glossary, an object of source and target terms such as "
         '{"contract": "Vertrag"}, or a list of pairs; a target may be a list of accepted forms'
     ),
+    Field(
+        description="How terms are translated: the name of a glossary of `GET /glossaries`, an object "
+        '`{"source term": "target term"}`, or a list of pairs. A list in place of a target term gives further accepted '
+        "forms; the model chooses. In a form, JSON"
+    ),
 ]
+
+
+Model = Annotated[
+    str | None,
+    Field(description="A bundle's name, or an architecture: `transformer` or `bahdanau`; default: the best"),
+]
+ApiKey = Annotated[SkipValidation[str | None], Field(description="An API key, if the operator requires one")]
 
 
 class Search(Fields):
@@ -219,16 +227,18 @@ class Search(Fields):
     max_length: OptionalWholeNumber = Field(
         None, ge=1, description="Most tokens of a translated sentence, including the end token"
     )
-    repetition_guard: OptionalFlag = Field(None, description=REPETITION_GUARD)
-    values: Values = Field(None, description=VALUES)
+    repetition_guard: OptionalFlag = Field(
+        None,
+        description="Whether the search stops endless repetition. Default: the model's own, true for the shipped ones, "
+        "false for imported ones",
+    )
+    values: Values = None
 
 
 class Decoding(Search):
     """Which model to use, and how to search for a translation."""
 
-    model: str | None = Field(
-        None, description="A bundle's name, or an architecture: `transformer` or `bahdanau`; default: the best"
-    )
+    model: Model = None
 
 
 class TokenSchema(Schema):

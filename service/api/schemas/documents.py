@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, SkipValidation
+from pydantic import Field
 
-from service.api.schemas.common import GLOSSARY, Fields, Flag, Glossary, OptionalWholeNumber, Schema, Text
+from service.api.schemas.common import ApiKey, Fields, Flag, Glossary, Model, OptionalWholeNumber, Schema, Text
 from service.engine import MAX_BEAM_SIZE
 
 
@@ -13,12 +13,9 @@ class DocumentRequest(Fields):
 
     source: Text = Field(description="Language of the document, such as `en`, or `auto`")
     target: Text = Field(description="Target language, such as `fr` or `pt-BR`")
-    model: str | None = Field(
-        None,
-        description="A bundle's name, or an architecture: `transformer` or `bahdanau`; default: the best",
-    )
+    model: Model = None
     beam_size: OptionalWholeNumber = Field(None, ge=1, le=MAX_BEAM_SIZE, description="Beam size; 1 is greedy search")
-    glossary: Glossary = Field(None, description=GLOSSARY)
+    glossary: Glossary = None
     columns: str | None = Field(
         None, description="csv only: columns to translate, by name or number from 1, separated by commas; default: all"
     )
@@ -28,7 +25,7 @@ class DocumentRequest(Fields):
         description="Translate what describes a page beside its text: alt, title, placeholder and description of html, "
         "title of epub, title and description of md",
     )
-    api_key: SkipValidation[str | None] = Field(None, description="An API key, if the operator requires one")
+    api_key: ApiKey = None
 
 
 class JobProgress(Schema):

@@ -1,8 +1,8 @@
 """The shapes of /embed."""
 
-from pydantic import Field, SkipValidation
+from pydantic import Field
 
-from service.api.schemas.common import Fields, Flag, Schema, Texts
+from service.api.schemas.common import ApiKey, Fields, Flag, Schema, Texts
 
 
 class EmbedRequest(Fields):
@@ -16,7 +16,7 @@ class EmbedRequest(Fields):
     details: Flag = Field(
         False, description="Return an object with the model, and the probabilities of languages and domains"
     )
-    api_key: SkipValidation[str | None] = Field(None, description="An API key, if the operator requires one")
+    api_key: ApiKey = None
 
 
 Vector = list[float]

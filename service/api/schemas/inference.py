@@ -7,7 +7,6 @@ from pydantic import Field, PlainValidator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from service.api.schemas.common import (
-    GLOSSARY,
     Accepts,
     Fields,
     Flag,
@@ -95,7 +94,7 @@ class RequestedOutput(Fields):
 class InferenceParameters(Search):
     """Which pair of the model to use, and how to search for a translation."""
 
-    glossary: Glossary = Field(None, description=GLOSSARY)
+    glossary: Glossary = None
     source: str | None = Field(None, description="For a model with several sources; default: its first one")
     target: str | None = Field(None, description="For a model with several targets, which requires it")
     binary_data_output: Flag = Field(False, description="All outputs as bytes after the JSON of the answer")

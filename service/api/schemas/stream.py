@@ -6,11 +6,10 @@ from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from service.api.schemas.common import (
-    GLOSSARY,
-    VALUES,
     ErrorBody,
     Fields,
     Glossary,
+    Model,
     OptionalWholeNumber,
     Schema,
     SideSchema,
@@ -31,14 +30,14 @@ class StreamRequest(Fields):
     q: str = Field(description="The text")
     source: Text = Field(description="Code of the language of the text")
     target: Text = Field(description="Code of the target language")
-    model: str | None = Field(None, description="A bundle's name, or an architecture")
+    model: Model = None
     # Only read to report that a stream is greedy.
     beam_size: SkipJsonSchema[WholeNumber] = Field(1, ge=1, le=MAX_BEAM_SIZE)
     max_length: OptionalWholeNumber = Field(
         None, ge=1, description="Most tokens of a sentence, including the end token"
     )
-    values: Values = Field(None, description=VALUES)
-    glossary: Glossary = Field(None, description=GLOSSARY)
+    values: Values = None
+    glossary: Glossary = None
 
 
 class PivotEvent(Schema):

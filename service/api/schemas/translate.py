@@ -2,10 +2,10 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, SkipValidation
+from pydantic import Field
 
 from service.api.schemas.common import (
-    GLOSSARY,
+    ApiKey,
     Count,
     Decoding,
     DetectionSchema,
@@ -38,7 +38,7 @@ class TranslateRequest(Decoding):
         "text", description="`html`: tags are kept, and follow their words", json_schema_extra={"enum": [*FORMATS]}
     )
     alternatives: Count = Field(0, ge=0, description="Number of further translations; there may be fewer")
-    glossary: Glossary = Field(None, description=GLOSSARY)
+    glossary: Glossary = None
     target_prefix: str = Field(
         "", description="How the translation begins, up to the end of a word, if `q` is one sentence"
     )
@@ -57,7 +57,7 @@ class TranslateRequest(Decoding):
         "capitals) are translated by the other model of the pair too, and the better answer is given. Not for HTML, "
         "nor through a pivot language",
     )
-    api_key: SkipValidation[str | None] = Field(None, description="An API key, if the operator requires one")
+    api_key: ApiKey = None
 
 
 class SentenceSchema(Schema):
