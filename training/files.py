@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -10,15 +10,6 @@ def write_json(path: Path, content: object) -> None:
     """Write indented UTF-8 JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def write_json_rows(path: Path, tables: Mapping[str, Iterable[object]]) -> None:
-    """Write tables as UTF-8 JSON with one row of a table in a line, which is short and can be compared by eye."""
-    parts = []
-    for name, rows in tables.items():
-        lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-        parts.append(f"{json.dumps(name)}: [\n{lines}\n]")
-    write_lines(path, ["{", ",\n".join(parts), "}"])
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

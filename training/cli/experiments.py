@@ -9,9 +9,8 @@ from training.cli.options import BeamSize, RunPath, Target, Test
 from training.cli.train import Overrides, RecipePath, Runs
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.test_sets import load_test
-from training.experiments.grid import Grid, Measured, export_cell, finished_cells, sample_of
+from training.experiments.grid import Grid, Measured, export_cell, sample_of, summary
 from training.experiments.report import report as report_page
-from training.experiments.summary import write_summary
 from training.experiments.variants import combinations, make_variants, parse_axis
 from training.recipe import load_recipe
 from training.runs.folder import RunFolder
@@ -55,17 +54,16 @@ def grid(
         typer.echo(line, err=True)
     tested = None if test is None else sample_of(load_test(test, target), sentences)
     bounds = tuple(int(edge) for edge in edges.split(","))
-    folder = runs / base.name
-    cells = Grid(folder, Measured(tested, bounds, mirror))
+    cells = Grid(runs / base.name, Measured(tested, bounds, mirror))
     for number, (variant, result, kept) in enumerate(cells.run(variants), 1):
         done = "kept" if kept else f"{result['training_seconds']} s"
         line = f"{number}/{len(variants)} {variant.name} seed {variant.recipe.seed}: BLEU {result['bleu']}, {done}"
         typer.echo(line, err=True)
         if output is not None and not kept:
-            write_summary(finished_cells(folder), output)
+            summary(cells.finished(), output)
         if bundles is not None and variant.recipe.seed == base.seed:
             export_cell(cells.cell(variant), result, bundles / variant.recipe.name)
-    typer.echo(write_summary(finished_cells(folder), output))
+    typer.echo(summary(cells.finished(), output))
 
 
 def report(

@@ -10,15 +10,13 @@ from training.data.dataset import EncodedPairs
 from training.export.bundle import ExportOptions, require_replaceable
 from training.export.card_inputs import read_alignment, read_scores
 from training.export.manifest import next_version
-from training.export.quantise import calibration_pairs
+from training.export.quantise import CALIBRATION_PAIRS, calibration_pairs
 from training.export.shortlist import Shortlist, learn_shortlist
 from training.export.trained import export_bundle
 from training.recipe import Recipe
 from training.runs.folder import RunFolder
 from training.trainer.checkpoints import Weights, load_trained
 from training.trainer.run_card import model_card
-
-CALIBRATION_PAIRS = 200
 
 Scores = Annotated[
     list[Path] | None, typer.Option(help="Output of `evaluate --output`, or a JSON list of scores; may be repeated.")

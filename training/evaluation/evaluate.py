@@ -10,6 +10,7 @@ from tqdm import tqdm
 from training.decoding.beam_search import SearchOptions
 from training.decoding.translate import translate
 from training.evaluation.scores import (
+    EDGES,
     TEACHING_LABELS,
     TEACHING_SOURCES,
     Bucket,
@@ -45,12 +46,14 @@ def translate_all(trained: Trained, sentences: Sequence[str], options: SearchOpt
         return translate(trained.network, trained.tokenizer, sentences, options, bar.update)
 
 
-def evaluate(trained: Trained, test: TestSet, options: SearchOptions, family: Family) -> tuple[Result, list[str]]:
-    """Translate a test set and score it; returns the translations, too."""
+def evaluate(
+    trained: Trained, test: TestSet, options: SearchOptions, family: Family, edges: Sequence[int] = EDGES
+) -> tuple[Result, list[str]]:
+    """Translate a test set and score it, also by length (see ``score_by_length``); returns the translations, too."""
     started = time.perf_counter()
     hypotheses = translate_all(trained, test.sources, options)
     seconds = round(time.perf_counter() - started, 2)
-    return evaluate_lines(test, hypotheses, family, options, seconds), hypotheses
+    return evaluate_lines(test, hypotheses, family, options, edges, seconds), hypotheses
 
 
 def evaluate_lines(
@@ -58,6 +61,7 @@ def evaluate_lines(
     hypotheses: Sequence[str],
     family: Family,
     options: SearchOptions,
+    edges: Sequence[int] = EDGES,
     seconds: float | None = None,
 ) -> Result:
     """Score translations of any system, e.g. those of ``translucent translate``, made with these options."""
@@ -67,7 +71,7 @@ def evaluate_lines(
         beam_size=options.beam_size,
         length_penalty=options.length_penalty,
         scores=score(hypotheses, test.references, family),
-        by_length=score_by_length(test.sources, hypotheses, test.references, family=family),
+        by_length=score_by_length(test.sources, hypotheses, test.references, edges, family),
         seconds=seconds,
     )
 

@@ -56,11 +56,14 @@ class Bucket:
         return f"over {self.shortest - 1}" if self.longest is None else f"{self.shortest}–{self.longest}"
 
 
+EDGES = (10, 20, 30)
+
+
 def score_by_length(
     sources: Sequence[str],
     hypotheses: Sequence[str],
     references: Sequence[str],
-    edges: Sequence[int] = (10, 20, 30),
+    edges: Sequence[int] = EDGES,
     family: Family = "cased",
     resamples: int = 0,
 ) -> list[Bucket]:

@@ -11,10 +11,10 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from training.decoding.beam_search import SearchOptions
-from training.evaluation.evaluate import evaluate_teaching
+from training.evaluation.evaluate import evaluate, evaluate_teaching
 from training.evaluation.scores import TEACHING_SOURCES
 from training.evaluation.test_sets import load_development
-from training.experiments.grid import quality, sample_of
+from training.experiments.grid import sample_of
 from training.export.card import recipe_text
 from training.runs.folder import RunFolder
 from training.trainer.callbacks import draw_attention
@@ -60,7 +60,7 @@ def report(trained: Trained, folder: RunFolder, options: SearchOptions) -> str:
         "Attention: the mean over layers and heads": "".join(
             _svg(draw_attention(trained.network, trained.tokenizer, source)) for source in shown
         ),
-        "BLEU by sentence length": _table(("sentences", "words", "number", "BLEU"), _lengths(trained, folder)),
+        "BLEU by sentence length": _table(("sentences", "words", "number", "BLEU"), _lengths(trained, folder, options)),
         "Recipe": f"<pre>{html.escape(recipe_text(recipe))}</pre>",
     }
     body = "\n".join(f"<h2>{title}</h2>\n{content}" for title, content in sections.items() if content)
@@ -82,10 +82,10 @@ def _summary(trained: Trained, history: History) -> list[tuple[str, str]]:
     ]
 
 
-def _lengths(trained: Trained, folder: RunFolder) -> Iterable[tuple[str, ...]]:
+def _lengths(trained: Trained, folder: RunFolder, options: SearchOptions) -> Iterable[tuple[str, ...]]:
     for test in load_development(folder.path):
-        found = quality(trained, sample_of(test, DEVELOPMENT_SENTENCES), EDGES)
-        yield test.name, "all", str(sum(bucket.sentences for bucket in found.by_length)), f"{found.bleu:.1f}"
+        found, _ = evaluate(trained, sample_of(test, DEVELOPMENT_SENTENCES), options, "cased", EDGES)
+        yield test.name, "all", str(found.sentences), f"{found.scores[0].score:.1f}"
         for bucket in found.by_length:
             bleu = "–" if bucket.bleu is None else f"{bucket.bleu:.1f}"
             yield test.name, bucket.label, str(bucket.sentences), bleu

@@ -1,4 +1,4 @@
-"""The variants of a grid: one recipe with some of its keys varied."""
+"""The variants of a recipe: combinations of overrides, and their names."""
 
 import itertools
 import json
@@ -31,16 +31,19 @@ def parse_axis(text: str) -> list[str]:
 
     Raises RecipeError.
     """
-    key, separator, values = text.partition("=")
+    key, _, values = text.partition("=")
     try:
         parsed = yaml.safe_load(f"[{values}]")
     except yaml.YAMLError as error:
         raise RecipeError(f"--vary {text!r} is not a list of values: {error}") from error
-    # In YAML 1.1, `off` and `no` are booleans, but `none` is a string and `null` is no value.
-    if not separator or not key or not parsed:
+    if not key or not parsed:
         raise RecipeError(f"--vary {text!r} must look like network.score=additive,dot")
-    plain = (isinstance(value, str) and yaml.safe_load(value) == value for value in parsed)  # needs no quotes
-    return [f"{key}={value if bare else json.dumps(value)}" for value, bare in zip(parsed, plain, strict=True)]
+    return [f"{key}={_written(value)}" for value in parsed]
+
+
+def _written(value: Any) -> str:
+    """Return a value as YAML; in YAML 1.1, `off` and `no` are booleans, so a string may need quotes."""
+    return value if isinstance(value, str) and yaml.safe_load(value) == value else json.dumps(value)
 
 
 def combinations(axes: Sequence[Sequence[str]], each: bool) -> list[list[str]]:
@@ -57,7 +60,7 @@ def make_variants(
     however it was asked for.
     """
     base = load_recipe(path)
-    variants: dict[tuple[str, int], Variant] = {}
+    recipes: dict[str, Recipe] = {}
     refused = []
     for own in chosen:
         overrides = [*fixed, *own]
@@ -66,13 +69,12 @@ def make_variants(
         except RecipeError as error:
             refused.append(f"left out: {', '.join(overrides)}: {str(error).splitlines()[-1].strip()}")
             continue
-        name = variant_name(base, recipe, overrides)
-        for seed in range(recipe.seed, recipe.seed + seeds):
-            full_name = _short(base.name if name == "base" else f"{base.name}-{name}")
-            changed = recipe.model_copy(update={"seed": seed, "name": full_name})
-            variants[name, seed] = Variant(name, changed)
-    ordered = sorted(variants, key=lambda key: key[1])  # a stable sort: seed by seed, in the order of the variants
-    return [variants[key] for key in ordered], list(dict.fromkeys(refused))
+        recipes[_name(base, recipe, overrides)] = recipe
+    variants = []
+    for seed, (name, recipe) in itertools.product(range(seeds), recipes.items()):
+        full_name = _short(base.name if name == "base" else f"{base.name}-{name}")
+        variants.append(Variant(name, recipe.model_copy(update={"seed": recipe.seed + seed, "name": full_name})))
+    return variants, list(dict.fromkeys(refused))
 
 
 def _short(name: str) -> str:
@@ -82,29 +84,23 @@ def _short(name: str) -> str:
     return f"{name[: LONGEST_NAME - 9].rstrip('-')}-{hash_of(name.encode())[:8]}"
 
 
-def variant_name(base: Recipe, recipe: Recipe, overrides: Sequence[str]) -> str:
+def _name(base: Recipe, recipe: Recipe, overrides: Sequence[str]) -> str:
     """Return a name for the overrides that change something: ``score-dot``, ``conditional``, ``no-tie-embeddings``."""
-    before, now = base.model_dump(mode="json"), recipe.model_dump(mode="json")
     words = []
     for key in sorted({override.partition("=")[0] for override in overrides}):
-        old, value = _value(before, key), _value(now, key)
-        if old != value:
-            words.append(_word(key.rpartition(".")[2], value))
+        before, now = (_value(each.model_dump(mode="json"), key) for each in (base, recipe))
+        if before != now:
+            word = key.rpartition(".")[2]
+            if now is None or now is False:
+                word = f"no-{word}"
+            elif now is not True and not isinstance(now, dict):
+                word = f"{word}-{now}"
+            words.append(re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-"))
     return "-".join(words) or "base"
 
 
 def _value(recipe: dict[str, Any], key: str) -> Any:
     value: Any = recipe
     for part in key.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
+        value = (value or {}).get(part)
     return value
-
-
-def _word(key: str, value: Any) -> str:
-    if value is None or value is False:
-        text = f"no-{key}"
-    elif value is True or isinstance(value, dict):
-        text = key
-    else:
-        text = f"{key}-{value}"
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

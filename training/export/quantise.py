@@ -256,6 +256,9 @@ def _count_rows(
     return totals
 
 
+CALIBRATION_PAIRS = 200
+
+
 def calibration_pairs(development: EncodedPairs, count: int) -> list[IdPair]:
     """Return development pairs spread evenly over all corpora, which are stored one after the other."""
     chosen = np.unique(np.linspace(0, len(development) - 1, min(count, len(development))).astype(int))
