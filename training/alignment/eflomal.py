@@ -113,13 +113,3 @@ def gold_line(gold: Gold) -> str:
     """Return one line of ``i-j`` (sure) and ``ipj`` (possible), 1-based."""
     kinds = [(link, "-" if link in gold.sure else "p") for link in sorted(gold.possible | gold.sure)]
     return " ".join(f"{source + 1}{kind}{target + 1}" for (source, target), kind in kinds)
-
-
-def compare(links: Sequence[tuple[Links, Links]]) -> dict[str, list[Links]]:
-    """Return eflomal's alignments: each direction, their intersection, and grow-diag-final-and."""
-    return {
-        "source to target": [forward for forward, _ in links],
-        "target to source": [reverse for _, reverse in links],
-        "intersection": [forward & reverse for forward, reverse in links],
-        "grow-diag-final-and": [grow_diagonal(forward, reverse) for forward, reverse in links],
-    }

@@ -1,4 +1,4 @@
-"""The commands for word alignments: ``align``, ``silver``, ``links`` and ``eflomal``."""
+"""The commands for word alignments: ``align``, ``silver`` and ``links``."""
 
 import re
 from pathlib import Path
@@ -8,9 +8,9 @@ import typer
 
 from service.bundle.alignment import pharaoh
 from service.bundle.manifest import AlignmentHead, Step
-from training.alignment.eflomal import align_both_ways, compare, development_text, gold_line, training_text
+from training.alignment.eflomal import align_both_ways, development_text, gold_line, training_text
 from training.alignment.eflomal import silver as make_silver
-from training.alignment.gold import Gold, alignment_error_rate, read_gold, read_pharaoh
+from training.alignment.gold import Gold, read_gold, read_pharaoh
 from training.alignment.guided_links import make_links
 from training.alignment.head_search import describe, rank_heads
 from training.cli.options import Output, RunPath, show
@@ -82,13 +82,12 @@ def _read_gold(path: Path, form: Literal["naacl", "pharaoh"]) -> list[Gold]:
     return read_gold(path) if form == "naacl" else [Gold(links, links) for links in read_pharaoh(path)]
 
 
-Pairs = Annotated[int, typer.Option(help="Number of training pairs of the run that eflomal also learns from.")]
-
-
 def silver(
     run: RunPath,
     output: Annotated[Path, typer.Option(help="Folder for development.source, .target and .silver.")],
-    pairs: Pairs = 100_000,
+    pairs: Annotated[
+        int, typer.Option(help="Number of training pairs of the run that eflomal also learns from.")
+    ] = 100_000,
 ) -> None:
     """Align a run's development data with eflomal, for `align --gold` where no gold exists."""
     measured = development_text(run)
@@ -103,19 +102,3 @@ def links(run: RunPath) -> None:
     """Align the subwords of a run's training pairs with eflomal; `guided_alignment` in a recipe needs these links."""
     for name, share in make_links(run).items():
         typer.echo(f"{name}: {share:.1%} of the target tokens have a link")
-
-
-def eflomal(
-    run: RunPath,
-    source: Annotated[Path, typer.Option(help="Source sentences, one per line, words separated by spaces.")],
-    target: Annotated[Path, typer.Option(help="Their translations.")],
-    gold: Annotated[Path, typer.Option(help="Gold alignments: 1-based, p for possible.")],
-    pairs: Pairs = 1_000_000,
-    output: Output = None,
-) -> None:
-    """Measure the alignment error rate of eflomal, trained on the same text as the run."""
-    found = align_both_ways((read_lines(source), read_lines(target)), training_text(run, pairs))
-    truth = read_gold(gold)
-    rates = {name: alignment_error_rate(links, truth) for name, links in compare(found).items()}
-    text = "\n".join(f"{name}: AER {rate:.1f}" for name, rate in rates.items())
-    show({"aligner": "eflomal", "measured_on": gold.name, "aer": rates}, text, output)

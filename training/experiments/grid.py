@@ -84,7 +84,7 @@ class Grid:
         if newest_checkpoint(RunFolder(cell)) is None:
             shutil.copytree(text, cell, dirs_exist_ok=True)
         began = time.process_time()
-        train(recipe, RunFolder(cell), progress=False, pictures=False)
+        train(recipe, RunFolder(cell), progress=False)
         result = {
             "variant": variant.name,
             "seed": recipe.seed,

@@ -8,16 +8,22 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import matplotlib
+import numpy as np
+import torch
 from matplotlib.figure import Figure
+from tokenizers import Tokenizer
 
+from service.bundle.vocabulary import EOS
+from training.data.batching import collate
 from training.decoding.beam_search import SearchOptions
+from training.decoding.greedy import translate_greedy
 from training.evaluation.evaluate import evaluate, evaluate_teaching
 from training.evaluation.scores import TEACHING_SOURCES
 from training.evaluation.test_sets import load_development
 from training.experiments.grid import sample_of
 from training.export.card import recipe_text
+from training.networks.interface import Network
 from training.runs.folder import RunFolder
-from training.trainer.callbacks import draw_attention
 from training.trainer.checkpoints import Trained
 
 DEVELOPMENT_SENTENCES = 500
@@ -58,7 +64,7 @@ def report(trained: Trained, folder: RunFolder, options: SearchOptions) -> str:
             [(each.source, each.translation, f"{each.bigram_bleu:.3f}") for each in taught],
         ),
         "Attention: the mean over layers and heads": "".join(
-            _svg(draw_attention(trained.network, trained.tokenizer, source)) for source in shown
+            _svg(_draw_attention(trained.network, trained.tokenizer, source)) for source in shown
         ),
         "BLEU by sentence length": _table(("sentences", "words", "number", "BLEU"), _lengths(trained, folder, options)),
         "Recipe": f"<pre>{html.escape(recipe_text(recipe))}</pre>",
@@ -98,6 +104,25 @@ def _curves(history: History) -> Figure:
             axes.plot(list(history[name]), list(history[name].values()), marker=".", label=name)
         axes.set(xlabel="update", ylabel=label)
         axes.legend(frameon=False)
+    return figure
+
+
+@torch.no_grad()
+def _draw_attention(network: Network, tokenizer: Tokenizer, source: str) -> Figure:
+    """Return a heatmap with target tokens as rows and source tokens as columns, the mean over layers and heads."""
+    ids = tokenizer.encode(source).ids
+    translated = translate_greedy(network, [ids], max_length=64)[0]
+    pair = [np.array([*tokens, EOS], np.uint16) for tokens in (ids, translated)]
+    batch = collate(pair[:1], pair[1:])
+    rows, columns = ([tokenizer.id_to_token(int(i)) or "" for i in tokens] for tokens in reversed(pair))
+    memory = network.encode(batch.source, batch.source_lengths)
+    weights = network.decode(batch.target_in, memory).cross_attention[0].mean((0, 1))  # [T, S]
+    figure = Figure(figsize=(0.4 * len(ids) + 2, 0.3 * len(translated) + 1.5))
+    axes = figure.add_subplot()
+    axes.imshow(weights.cpu().float().numpy(), vmin=0, vmax=1, cmap="cividis")
+    axes.set_xticks(range(len(ids) + 1), columns, rotation=90)
+    axes.set_yticks(range(len(translated) + 1), rows)
+    figure.tight_layout()
     return figure
 
 

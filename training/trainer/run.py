@@ -15,10 +15,9 @@ from training.export.card import recipe_text
 from training.recipe import Recipe, TrainingPrecision
 from training.runs.folder import RunFolder
 from training.runs.stages import closed, extend, load_stages, new_stage, origin, save_stages
-from training.trainer.callbacks import AttentionPictures, RunLog, Speed
 from training.trainer.checkpoints import damaged_checkpoints, newest_checkpoint, write_average
 from training.trainer.data import PairData
-from training.trainer.log import open_log, tell
+from training.trainer.log import RunLog, Speed, open_log, tell
 from training.trainer.module import TranslationModule
 from training.trainer.resume import Resumed, resumed_from
 from training.trainer.stopping import Stopping, already_finished
@@ -38,14 +37,12 @@ def train(
     processes: int = 1,
     nodes: int = 1,
     progress: bool = True,
-    pictures: bool = True,
 ) -> None:
     """Train until the last update, or until the end of a cooldown that patience began; then average checkpoints.
 
     Training resumes from the newest checkpoint if there is one. Parameters, optimiser, data position and random state
-    are then those of an uninterrupted run; rate, betas, decay and patience come from the recipe. ``pictures`` draws
-    attention after each validation, which takes a second. Raises ValueError,
-    before anything is changed, if the recipe, the processes or the prepared text do not fit the run.
+    are then those of an uninterrupted run; rate, betas, decay and patience come from the recipe.
+    Raises ValueError, before anything is changed, if the recipe, the processes or the prepared text do not fit the run.
     """
     require_world(processes * nodes)
     if recipe.optimisation.precision == "fp16" and not torch.cuda.is_available():
@@ -64,8 +61,6 @@ def train(
     _record(recipe, folder, before)
     stopping = Stopping(recipe, folder)
     callbacks = _callbacks(recipe, folder, stopping, progress)
-    if pictures:
-        callbacks.insert(1, AttentionPictures())
     trainer = _trainer(recipe, folder, (processes, nodes), callbacks)
     trainer.fit(module, datamodule=data, ckpt_path=newest, weights_only=False)
     if trainer.global_step == before.update:
