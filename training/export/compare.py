@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -104,91 +104,47 @@ class Original(Protocol):
         """Return forced decoding without the tokens that no graph produces; ``bias``: another output bias."""
 
 
-class HeadDistance(NamedTuple):
-    """The head of one kind of attention with the largest difference from the reference."""
-
-    layer: int
-    head: int
-    distance: float
-    """The total variation, as the mean over rows and then over sentences: 0 is equal, 1 is disjoint."""
-
-
-def row_lengths(kind: str, source: int, target: int) -> tuple[int, int]:
-    """Return how many queries and keys a sentence pair has in one kind of attention."""
-    queries = source if kind == "encoder_attention" else target
-    keys = target if kind == "decoder_attention" else source
-    return queries, keys
-
-
-def sentence_lengths(batch: PaddedPairs) -> list[tuple[int, int]]:
-    """Return the number of source and target tokens of each row, including end tokens."""
-    return list(zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True))
-
-
-def total_variations(kind: str, ours: Array, theirs: Array, batch: PaddedPairs) -> Array:
-    """Return the total variation (half of the summed differences) of each sentence, the mean over its rows: [B, L, H].
-
-    ``ours``, ``theirs``: weights [B, L, H, queries, keys]; padding is left out.
-    """
-    distances = []
-    for row, (source, target) in enumerate(sentence_lengths(batch)):
-        queries, keys = row_lengths(kind, source, target)
-        differences = np.abs(ours[row, ..., :queries, :keys] - theirs[row, ..., :queries, :keys])
-        distances.append(differences.sum(-1).mean(-1) / 2)
-    return np.stack(distances)
-
-
-def worst_head(distances: Array) -> HeadDistance:
-    """Return the head with the largest mean distance; distances [sentences, L, H]."""
-    means = distances.mean(0)
-    layer, head = np.unravel_index(int(means.argmax()), means.shape)
-    return HeadDistance(int(layer), int(head), float(means[layer, head]))
-
-
-def same_links(ours: Array, theirs: Array, batch: PaddedPairs, read: AlignmentHead) -> Array:
-    """Return for each target token that ``theirs`` links whether ``ours`` links it to the same source token, bool.
-
-    Both are cross-attention [B, L, H, T, S]; the row of the end token, which has no link, is left out.
-    """
-    agree = []
-    for row, (source, target) in enumerate(sentence_lengths(batch)):
-        own, expected = (w[row, read.layer, read.head, : target - 1, :source] for w in (ours, theirs))
-        linked = expected.max(-1, initial=0.0) >= (read.threshold or 0.0)
-        agree.append((own.argmax(-1) == expected.argmax(-1))[linked])
-    return np.concatenate(agree)
-
-
 class Seen:
     """The results of forced decoding over all batches."""
 
     def __init__(self, read: AlignmentHead, original: str) -> None:
         self._read, self._original = read, original
         self.logprobs: list[Array] = []
-        self.largest: list[float] = []
-        self._distances: dict[str, list[Array]] = {}
+        self.largest = 0.0
+        """The largest difference of an attention weight."""
+        self._variations: dict[str, list[Array]] = {}
+        """The total variation of each sentence in each kind of attention, the mean over its rows, [L, H]."""
         self._links: list[Array] = []
+        """Of each batch, whether the linked target tokens have the same link."""
 
     def add(self, reference: Reference, result: Mapping[str, Array], batch: PaddedPairs) -> None:
-        """Compare one batch's log-probabilities and every kind of attention."""
+        """Compare one batch's log-probabilities and every kind of attention, without padding."""
         self.logprobs.append(np.abs(result["logprobs"] - reference.logprobs)[valid_targets(batch)])
-        for kind, weights in reference.attention.items():
-            self._distances.setdefault(kind, []).append(total_variations(kind, result[kind], weights, batch))
-            for row, lengths in enumerate(sentence_lengths(batch)):
-                queries, keys = row_lengths(kind, *lengths)
-                difference = result[kind][row, ..., :queries, :keys] - weights[row, ..., :queries, :keys]
-                self.largest.append(float(np.abs(difference).max()))
-        cross = "cross_attention"
-        self._links.append(same_links(result[cross], reference.attention[cross], batch, self._read))
+        links = []
+        for row, (source, target) in enumerate(zip(batch.source_lengths, batch.target_lengths, strict=True)):
+            sizes = {"encoder_attention": (source, source), "decoder_attention": (target, target)}
+            for kind, expected in reference.attention.items():
+                queries, keys = sizes.get(kind, (target, source))
+                difference = np.abs(result[kind][row, ..., :queries, :keys] - expected[row, ..., :queries, :keys])
+                self.largest = max(self.largest, float(difference.max()))
+                self._variations.setdefault(kind, []).append(difference.sum(-1).mean(-1) / 2)
+            ours, theirs = (
+                attention["cross_attention"][row, self._read.layer, self._read.head, : target - 1, :source]
+                for attention in (result, reference.attention)
+            )
+            linked = theirs.max(-1, initial=0.0) >= (self._read.threshold or 0.0)
+            links.append((ours.argmax(-1) == theirs.argmax(-1))[linked])
+        self._links.append(np.concatenate(links))
 
     def rounded_comparisons(self, precision: str, limits: ParityLimits) -> list[Comparison]:
         """Return the comparisons for a precision that rounds."""
         mean = float(np.concatenate(self.logprobs).mean())
         results = [Comparison(precision, "mean difference of forced log-probabilities", mean, limits.logprobs)]
-        for kind, distances in self._distances.items():
-            worst = worst_head(np.concatenate(distances))
-            name = kind.replace("_", " ")
-            what = f"total variation of {name}, worst head ({worst.layer}, {worst.head})"
-            results.append(Comparison(precision, what, worst.distance, limits.attention))
+        for kind, variations in self._variations.items():
+            means = np.mean(variations, axis=0)  # [L, H]
+            layer, head = np.unravel_index(int(means.argmax()), means.shape)
+            what = f"total variation of {kind.replace('_', ' ')}, worst head ({layer}, {head})"
+            results.append(Comparison(precision, what, float(means[layer, head]), limits.attention))
         agreed = np.concatenate(self._links[:-1])  # the last batch is made up, so its words have no links
         if len(agreed):
             what = f"links of the aligning head ({self._read.layer}, {self._read.head}) as {self._original} has them"

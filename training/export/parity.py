@@ -173,7 +173,7 @@ class _Gate:
             largest = float(np.concatenate(seen.logprobs).max())
             results = [
                 self._limit("largest difference of log-probabilities", largest, limits.exact),
-                self._limit("largest difference of attention weights", max(seen.largest), limits.exact),
+                self._limit("largest difference of attention weights", seen.largest, limits.exact),
             ]
         else:
             results = seen.rounded_comparisons(self._precision, limits)
