@@ -4,6 +4,7 @@ Ray lives in an environment of its own (docs/deploy.md), whose Python RAY_PYTHON
 """
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -15,12 +16,17 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.deploy.bulk_job import RAY_ENVIRONMENT, made_up, prove
 from tests.support.polling import wait_until, wait_until_async
 from tests.support.server import ROOT, free_port, processor_seconds
 
 PYTHON = os.environ.get("RAY_PYTHON", "")
 MODELS = Path(os.environ.get("RAY_TEST_MODELS", ROOT / "models"))
+RAY_ENVIRONMENT = {
+    **os.environ,
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_raylet_start_wait_time_s": "300",
+    "OMP_NUM_THREADS": "1",
+}
 BUNDLES = sorted(path.parent for path in MODELS.glob("*-en-fr/manifest.json"))
 
 pytestmark = [
@@ -63,20 +69,20 @@ def replicas() -> list[int]:
     return [int(line.split()[0]) for line in listed.splitlines() if "ray::ServeReplica:default:translucent" in line]
 
 
-def in_one_process(texts: list[str], folder: Path) -> dict[str, str]:
-    """Return the command line's translation of each text."""
-    lines, output = folder / "lines", folder / "output"
-    lines.write_text("".join(f"{text}\n" for text in texts), "utf-8")
+def by_the_command_line(lines: list[str], folder: Path) -> bytes:
+    """Write the lines to a file of the folder, and return their translations by one process."""
+    (folder / "lines").write_text("".join(f"{line}\n" for line in lines), "utf-8", newline="")
     command = [sys.executable, "-m", "service", "translate", "--model", str(BUNDLES[0])]
-    subprocess.run([*command, "--input", str(lines), "--output", str(output)], cwd=ROOT, check=True)
-    return dict(zip(texts, output.read_text("utf-8").splitlines(), strict=True))
+    files = ["--input", str(folder / "lines"), "--output", str(folder / "expected")]
+    subprocess.run([*command, *files], cwd=ROOT, check=True)
+    return (folder / "expected").read_bytes()
 
 
 TEXTS = [f"I lost {number} keys{'.' if number % 2 else ' and you found them!'}" for number in range(40)]
 
 
 async def test_replicas_answer_as_one_process_does_and_one_may_be_killed(address: str, tmp_path: Path) -> None:
-    expected = in_one_process(TEXTS, tmp_path)
+    expected = dict(zip(TEXTS, by_the_command_line(TEXTS, tmp_path).decode().splitlines(), strict=True))
     wait_until(lambda: len(replicas()) == 2, 120, lambda: f"replicas: {replicas()}")
     before = replicas()
     retried = 0
@@ -111,9 +117,14 @@ async def test_replicas_answer_as_one_process_does_and_one_may_be_killed(address
     await wait_until_async(lambda: len(replicas()) == 2 and before[0] not in replicas(), 120, pause=1)
 
 
-def test_a_bulk_job_gives_what_the_command_line_gives_with_all_workers_at_work() -> None:
-    """Small; `python -m tests.deploy.bulk_job` does it with 100,000 lines and says how busy the workers were."""
-    report = prove(BUNDLES[0], made_up(int(os.environ.get("RAY_TEST_LINES", "4100"))), 2)
-    assert report["same_bytes"], f"{report['different_lines']} lines differ"
-    assert len(report["ray"]["workers"]) == 2
-    assert sum(worker["lines"] for worker in report["ray"]["workers"]) == report["lines"]
+def test_a_bulk_job_gives_what_the_command_line_gives_with_all_workers_at_work(tmp_path: Path) -> None:
+    odd = ["", "  ", "Tabs\tand spaces  ", "A carriage return\r", "A line separator\u2028inside", "Ünïcödé 😀 中文"]
+    lines = [*odd, *(f"{text} It was number {number}." for number in range(100) for text in TEXTS)]
+    expected, report = by_the_command_line(lines, tmp_path), tmp_path / "report.json"
+    command = [PYTHON, "-m", "deploy.ray.bulk", "--model", str(BUNDLES[0]), "--workers", "2", "--report", str(report)]
+    files = ["--input", str(tmp_path / "lines"), "--output", str(tmp_path / "output")]
+    subprocess.run([*command, *files], cwd=ROOT, env=RAY_ENVIRONMENT, check=True)
+    assert (tmp_path / "output").read_bytes() == expected
+    workers = json.loads(report.read_text("utf-8"))["workers"]
+    assert len(workers) == 2
+    assert sum(worker["lines"] for worker in workers) == len(lines)

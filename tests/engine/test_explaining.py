@@ -8,7 +8,7 @@ import pytest
 
 from service.engine.errors import InvalidOption, TooManyWeights
 from service.engine.translation.translator import Translator
-from service.engine.types import AttentionOptions, ViewKind
+from service.engine.types import AttentionOptions
 
 TEXT = "The little dog sleeps in the garden."
 pytestmark = pytest.mark.parametrize("shipped", ["transformer-en-fr", "bahdanau-en-fr"], indirect=True, scope="module")
@@ -17,24 +17,6 @@ pytestmark = pytest.mark.parametrize("shipped", ["transformer-en-fr", "bahdanau-
 def softmax(scores: np.ndarray) -> np.ndarray:
     raised = np.exp(scores - scores.max(-1, keepdims=True))
     return np.asarray(raised / raised.sum(-1, keepdims=True))
-
-
-def kinds_of(shipped: Translator) -> list[ViewKind]:
-    return ["cross", "encoder", "decoder"] if shipped.name.startswith("transformer") else ["cross"]
-
-
-async def test_scores_and_softmax_are_the_weights_of_the_same_view(shipped: Translator) -> None:
-    for kind in kinds_of(shipped):
-        options = AttentionOptions(kind=kind, layer=0, head=0)
-        weights = (await shipped.attention(TEXT, None, options)).weights
-        explained = await shipped.attention(TEXT, None, AttentionOptions(kind, 0, 0, stage="scores"))
-        found = explained.scores
-        assert found is not None
-        np.testing.assert_allclose(softmax(found.scores), explained.weights, atol=1e-6)
-        np.testing.assert_allclose(softmax(found.scores), weights, atol=1e-5)
-        terms = found.terms(2, 1)
-        assert terms is not None
-        assert found.scale * terms.sum() == pytest.approx(float(found.scores[2, 1]), abs=1e-4)
 
 
 async def test_the_alignment_head_is_explained_at_the_step_that_aligns(shipped: Translator) -> None:

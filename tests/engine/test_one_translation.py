@@ -42,6 +42,7 @@ def assert_located(tokens: tuple[Token, ...], text: str) -> None:
     assert letters(text) <= {place for token in tokens for place in range(token.start, token.end)}
 
 
+@pytest.mark.parametrize("shipped", ["transformer-en-fr", "bahdanau-en-fr"], indirect=True, scope="module")
 @pytest.mark.parametrize("options", [TranslationOptions(), TranslationOptions(glossary=GLOSSARY), GREEDY])
 async def test_a_translation_is_the_same_alone_and_in_company(shipped: Translator, options: TranslationOptions) -> None:
     together = await texts_of(shipped, TEXTS, options)

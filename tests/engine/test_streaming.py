@@ -23,7 +23,6 @@ from tests.support.vocabulary import small_tokenizer
 
 VOCABULARY = 400
 WANTED = WeightSelection((1, 0))
-TEXT = "The dog runs.\n\nThe cat 🙂 sleeps!  "
 
 
 def events_of(text: str, worker: Worker | MirrorWorker, wanted: WeightSelection = WANTED) -> AsyncIterator[StreamEvent]:
@@ -45,26 +44,6 @@ def running(model: ScriptedModel) -> Iterator[Worker]:
         yield worker
     finally:
         worker.stop()
-
-
-async def test_a_stream_adds_up_to_the_translation() -> None:
-    events = [event async for event in events_of(TEXT, MirrorWorker(state=WorkerState.RUNNING))]
-    end = events.pop()
-    assert isinstance(end, StreamedEnd)
-    assert end.text == TEXT  # the mirror's translation
-    written = ""
-    for event in events:
-        if isinstance(event, StreamedToken):
-            written += event.text
-            assert end.text[event.token.start : event.token.end] == event.token.text
-            assert event.attention.sum() == pytest.approx(1, abs=1e-3)
-        elif isinstance(event, StreamedSentence):
-            written += event.gap
-            token = event.source_tokens[0]
-            assert TEXT[token.start : token.end] == token.text
-    assert end.text.startswith(written)
-    assert end.text[len(written) :].isspace()
-    assert [event.number for event in events if isinstance(event, StreamedSentence)] == [0, 1]
 
 
 async def test_leaving_a_stream_gives_the_sentence_up() -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import threading
+from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 
 from service.engine.errors import Overloaded
-from service.figures.figure import one
+from service.engine.types import AttentionMap
+from service.figures.figure import contrast, one
 from service.figures.labels import labels
+from service.figures.panels import Figure
 from service.figures.renderer import DrawingFailed, FigureRenderer
 from service.figures.renderer_process import without_tooltips
 from service.figures.vega_lite import specification
@@ -41,11 +44,15 @@ async def test_the_same_figure_has_the_same_bytes_and_every_token_as_text(render
     assert {*labels(found.source_tokens), *labels(found.target_tokens)} <= texts(svg)
 
 
-@pytest.mark.parametrize("view", ["heatmap", "lines"])
-async def test_hostile_texts_are_drawn_as_text(renderer: FigureRenderer, view: str) -> None:
+@pytest.mark.parametrize("figure_of", [one, lambda found: one(found, "lines"), lambda found: contrast(found, found)])
+async def test_hostile_texts_are_drawn_as_text(
+    renderer: FigureRenderer, figure_of: Callable[[AttentionMap], Figure]
+) -> None:
     found = make_map(HOSTILE, HOSTILE)
-    svg = await renderer.draw(specification(one(found, view)), "svg")  # type: ignore[arg-type]
-    tags = {item.tag.removeprefix(SVG) for item in ElementTree.fromstring(svg).iter()}
+    svg = await renderer.draw(specification(figure_of(found)), "svg")
+    elements = list(ElementTree.fromstring(svg).iter())
+    tags = {item.tag.removeprefix(SVG) for item in elements}
+    assert not [name for item in elements for name in item.attrib if name.lower().startswith("on")]
     assert tags <= {"svg", "g", "path", "rect", "text", "tspan", "line", "defs", "linearGradient", "stop", "clipPath"}
     assert set(labels(found.source_tokens)) <= texts(svg)
     assert b"<script" not in svg

@@ -1,7 +1,6 @@
 """Serves the fake engine with the real server: `python -m tests.support.serve_fake_engine SECONDS [FAULT]`.
 
-FAULT: `start` fails to start, `die` is dead after a second. FAKE_LIMITS in the environment: limits of connections as
-JSON.
+FAULT: `start` fails to start. FAKE_LIMITS in the environment: limits of connections as JSON.
 """
 
 import asyncio
@@ -32,9 +31,6 @@ class FaultyRegistry(DummyRegistry):
         if self.fault == "start":
             raise RuntimeError("my secret reason")
         self.ready = True
-        if self.fault == "die":
-            await asyncio.sleep(1)
-            self.ready, self.dead = False, True
 
 
 def main(seconds: float, fault: str = "") -> int:

@@ -1,30 +1,19 @@
 """Documents through the real server: clients as they are, and a restart in mid-job."""
 
-import io
 import json
 import signal
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from docx import Document
-from libretranslatepy import LibreTranslateAPI
 
-from tests.support.documents import saved
 from tests.support.polling import wait_until
 from tests.support.server import ServerProcess, running_dummy
 
 LONG = "".join(f"Sentence number {number}.\n" for number in range(100)).encode()
 PAIR = {"source": "en", "target": "fr"}
-
-
-def report() -> bytes:
-    document = Document()
-    document.add_paragraph("We have lost ").add_run("everything").bold = True
-    return saved(document)
 
 
 @pytest.fixture(scope="module")
@@ -44,26 +33,6 @@ def job_at(url: str, least: int) -> dict[str, Any]:
 
     wait_until(is_there, 60, lambda: f"the job does not go on: {job}", pause=0.05)
     return job
-
-
-def test_a_file_as_libretranslates_own_page_sends_it(server: ServerProcess) -> None:
-    """Send a form with file, source, target and api_key, then fetch the link without a key.
-
-    libretranslatepy 2.1.4, the newest, has no call for files; its settings and languages decide what a page offers.
-    """
-    client = LibreTranslateAPI(f"{server.url}/")
-    assert "fr" in {language["code"] for language in client.languages()}
-    settings = httpx.get(f"{client.url}frontend/settings").json()
-    assert settings["filesTranslation"]
-    assert ".docx" in settings["supportedFilesFormat"]
-    form = {**PAIR, "api_key": ""}
-    answer = httpx.post(f"{client.url}translate_file", data=form, files={"file": ("report.docx", report())})
-    assert answer.status_code == 200, answer.text
-    assert set(answer.json()) == {"translatedFileUrl"}
-    with urllib.request.urlopen(answer.json()["translatedFileUrl"]) as response:
-        [paragraph] = Document(io.BytesIO(response.read())).paragraphs
-    assert paragraph.text == "WE HAVE LOST EVERYTHING"
-    assert [run for run in paragraph.runs if run.bold]
 
 
 def test_a_job_survives_the_death_of_the_server(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.support.polling import wait_until_async
@@ -16,7 +15,6 @@ from tests.support.toy_onnx import write_speaking_bundle
 from tests.system.load import Load, codes, status_of, status_of_translation
 
 ADMIN_TOKEN = "a-token-for-these-tests-only"
-ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
 
 
 def serving(models: Path, processes: int, **settings: str) -> AbstractContextManager[ServerProcess]:
@@ -67,14 +65,6 @@ def test_they_do_not_inherit_secrets(server: ServerProcess) -> None:
         inherited = Path(f"/proc/{child}/environ").read_bytes()
         assert b"TRANSLUCENT_MODELS_DIR" in inherited
         assert ADMIN_TOKEN.encode() not in inherited
-
-
-async def test_answers_do_not_depend_on_the_process(server: ServerProcess) -> None:
-    body = {"q": "I'm home, and she isn't!", "source": "en", "target": "fr", "alternatives": 2}
-    async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
-        answers = await asyncio.gather(*(client.post("/translate", json=body) for _ in range(24)))
-    assert {answer.text for answer in answers} == {answers[0].text}
-    assert answers[0].status_code == 200
 
 
 def test_a_server_goes_on_after_its_processes_were_paused(server: ServerProcess) -> None:
@@ -135,47 +125,3 @@ async def test_what_runs_in_them_is_finished_when_the_server_is_told_to_stop(mod
     assert load.lost == []
     assert set(load.statuses) <= {200, 503}
     await wait_until_async(lambda: not any(Path(f"/proc/{process}").exists() for process in processes))
-
-
-# Read by every interpreter that is started with this folder in its path, and so by engine processes.
-HANGING_LOAD = """
-import time
-from service.engine.model import onnx_model
-
-load_model = onnx_model.load_model
-
-
-def hangs(bundle, settings):
-    if bundle.manifest.name.startswith("hangs-"):
-        time.sleep(3600)
-    return load_model(bundle, settings)
-
-
-onnx_model.load_model = hangs
-"""
-
-
-async def test_a_bundle_whose_load_hangs_in_an_engine_process_holds_up_nobody(tmp_path: Path) -> None:
-    site, models = tmp_path / "site", tmp_path / "models"
-    site.mkdir()
-    (site / "sitecustomize.py").write_text(HANGING_LOAD, "utf-8")
-    write_speaking_bundle(models / "transformer-en-fr")
-    text = {"q": "I lost.", "source": "en", "target": "fr"}
-    with serving(models, 1, PYTHONPATH=str(site), TRANSLUCENT_LOAD_TIMEOUT_SECONDS="2") as server:
-        processes = engines(server)
-        write_speaking_bundle(models / "hangs-en-de", name="hangs-en-de", target_language="de")
-        write_speaking_bundle(models / "transformer-en-es", name="transformer-en-es", target_language="es")
-        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
-            load = "/v2/repository/models/{}/load"
-            hanging = asyncio.create_task(client.post(load.format("hangs-en-de"), headers=ADMIN))
-            other = asyncio.create_task(client.post(load.format("transformer-en-es"), headers=ADMIN))
-            answers = []
-            while not (hanging.done() and other.done()):
-                answers.append((await client.post("/translate", json=text)).status_code)
-            assert set(answers) == {200}
-            refused, added = await hanging, await other
-            assert (refused.status_code, refused.json()["code"]) == (409, "engine_failure")
-            assert "within 2 seconds" in refused.json()["error"]
-            assert (added.status_code, added.json()["outcome"]) == (200, "added")
-            assert (await client.post("/translate", json={**text, "target": "es"})).status_code == 200
-        assert engines(server) == processes

@@ -3,9 +3,7 @@
 TEST_MODELS_DIR names another folder of bundles to try.
 """
 
-import asyncio
 import os
-import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.server import ROOT, ServerProcess, metric, running
+from tests.support.server import ROOT, ServerProcess, running
 
 MODELS = Path(os.environ.get("TEST_MODELS_DIR", ROOT / "models"))
 SENTENCES = ("Go.", "I lost.", "He's calm.", "I'm home.")  # of the seeds
@@ -23,8 +21,6 @@ KNOWN = (
     {"Il est calme."},
     {"Je suis chez moi.", "Je suis à la maison."},
 )
-WORDS = "I you he lost found my your keys at home yesterday and is calm never very old 🎉 été 漢字"
-LONG = "He is calm. I lost my keys!\n" * 100
 
 
 @pytest.fixture(scope="module")
@@ -57,27 +53,6 @@ def test_the_sentences_everybody_knows(
             given = of(model, q=[spelled(text) for text in SENTENCES])
             found = httpx.post(f"{server.url}/translate", json=given, timeout=60).json()["translatedText"]
             assert all(text in accepted for text, accepted in zip(found, KNOWN, strict=True)), found
-
-
-@pytest.mark.parametrize("beam_size", [1, 4])
-async def test_company_changes_nothing(server: ServerProcess, models: list[dict[str, Any]], beam_size: int) -> None:
-    generator = random.Random(2)
-    lengths = [generator.randint(1, 40) for _ in range(40)]
-    texts = [" ".join(generator.choices(WORDS.split(), k=length)) + "." for length in lengths] + [LONG]
-    async with httpx.AsyncClient(base_url=server.url, timeout=120) as client:
-
-        async def details(model: dict[str, Any], *q: str) -> list[Any]:
-            fields = of(model, q=q, details=True, beam_size=beam_size)
-            answer = await client.post("/translate", json=fields)
-            assert answer.status_code == 200, answer.text
-            return list(answer.json()["details"])
-
-        every = [details(model, *part) for model in models for part in (texts, *([text] for text in texts[::4]))]
-        answers = iter(await asyncio.gather(*every))
-        for _ in models:
-            together = next(answers)
-            assert [next(answers) for _ in texts[::4]] == [[one] for one in together[::4]]
-    assert metric(server.url, "rows_in_use") == 0
 
 
 def check_attention(body: dict[str, Any], text: str) -> None:

@@ -101,6 +101,12 @@ async def test_bundles_are_exchanged_under_load_without_an_error(server: ServerP
             since = len(load.answers) + load.callers  # requests on their way may still end with the old one
             await load.until(40)
             assert all(len(texts) == 1 for texts in translations(load, since).values())
+        (models / NAME / "decoder.fp32.onnx").write_bytes(b"damaged")
+        assert (await asyncio.to_thread(load_model, server)).status_code == 409
+        await load.until(8)
+    [refusal] = events(server, "model refused")
+    assert (refusal["level"], refusal["model"], refusal["serving"]) == ("error", NAME, digests[3])
+    assert "decoder.fp32.onnx: its SHA-256 is" in refusal["reason"]
     assert load.lost == []
     assert set(load.statuses) == {200}, load.statuses
     assert len(set(digests)) == 4
@@ -112,28 +118,6 @@ async def test_bundles_are_exchanged_under_load_without_an_error(server: ServerP
     assert metric(server.url, "model_changes_total", result="replaced") == 3
     await wait_until_async(lambda: released(server) == 3)
     assert metric(server.url, "rows_in_use") == metric(server.url, "queued_sentences") == 0
-
-
-async def test_what_cannot_be_served_is_refused_and_the_old_one_serves(server: ServerProcess, models: Path) -> None:
-    before = digest(server)
-    async with Load(server.url, callers=4) as load:
-        await load.until(8)
-        await asyncio.to_thread(exchange, models, 2)
-        (models / NAME / "decoder.fp32.onnx").write_bytes(b"damaged")
-        answer = await asyncio.to_thread(load_model, server)
-        assert (answer.status_code, answer.json()["code"]) == (409, "bundle_corrupt")
-        assert "decoder.fp32.onnx: its SHA-256 is" in answer.json()["error"]
-        server.signal(signal.SIGHUP)
-        await wait_until_async(lambda: len(events(server, "model refused")) == 2)
-        await load.until(8)
-    refusal = events(server, "model refused")[1]
-    assert (refusal["level"], refusal["model"], refusal["serving"]) == ("error", NAME, before)
-    assert "decoder.fp32.onnx: its SHA-256 is" in refusal["reason"]
-    assert load.lost == []
-    assert set(load.statuses) == {200}
-    assert digest(server) == before
-    assert metric(server.url, "model_changes_total", result="refused") == 2
-    assert metric(server.url, "ready") == 1
 
 
 async def test_a_pair_and_a_glossary_are_added_by_sighup(server: ServerProcess, models: Path, tmp_path: Path) -> None:

@@ -146,24 +146,6 @@ def binary(name: str, size: object, *shape: int) -> dict[str, Any]:
     return {"name": name, "shape": list(shape), "datatype": "BYTES", "parameters": {"binary_data_size": size}}
 
 
-async def test_tensors_may_follow_the_json_as_bytes_both_ways(client: Client) -> None:
-    source, target = packed("où".encode(), b"lost"), packed(b"a", b"")
-    message: dict[str, Any] = {
-        "inputs": [binary("text", len(source), 2), binary("target_text", len(target), 2)],
-        "outputs": [
-            {"name": "score", "parameters": {"binary_data": False}},
-            {"name": "translation", "parameters": {"binary_data": True}},
-        ],
-    }
-    answer = await post_binary(client, message, source + target)
-    assert answer.headers["content-type"] == "application/octet-stream"
-    length = int(answer.headers["inference-header-content-length"])
-    score, translation = json.loads(answer.content[:length])["outputs"]
-    assert score == {"name": "score", "shape": [2], "datatype": "FP32", "data": [-0.5, -0.5]}
-    assert translation == binary("translation", len(answer.content) - length, 2)
-    assert answer.content[length:] == packed(b"a", b"")
-
-
 @pytest.mark.parametrize(
     ("message", "data", "json_length", "words"),
     [

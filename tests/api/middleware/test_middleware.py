@@ -1,17 +1,12 @@
 """The middleware of every request: its id, its size, its headers, its log line and metrics."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 
 import pytest
-from starlette.types import Message, Scope
 
-from service.api.app import create_app
-from service.api.state import Service
 from service.settings import Settings
 from tests.support.api_client import Client, serving
-from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"q": "I lost.", "source": "en", "target": "fr"}
 
@@ -89,12 +84,6 @@ async def test_a_trusted_proxy_says_which_scheme_its_client_used(proxies: str, c
     assert f"{shown}://translucent/translate" in page.text
 
 
-async def test_a_senseless_declared_size_is_no_server_error(client: Client) -> None:
-    for declared in ("-1", "abc", "9" * 5000, "²"):
-        answer = await client.post("/translate", content=b"", headers=[(b"content-length", declared.encode())])
-        assert answer.status_code in (400, 413)
-
-
 async def test_a_body_may_be_as_large_as_the_limit(client: Client, settings: Settings) -> None:
     async def undeclared(body: bytes) -> AsyncIterator[bytes]:
         yield body[:1000]
@@ -107,70 +96,3 @@ async def test_a_body_may_be_as_large_as_the_limit(client: Client, settings: Set
         bodies: list[bytes | AsyncIterator[bytes]] = [content, undeclared(content)]
         for sent in bodies:
             assert (await client.post("/translate", content=sent, headers=headers)).status_code == status
-
-
-def scope_of(path: str = "/translate") -> Scope:
-    return {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": "POST",
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
-        "headers": [(b"content-type", b"application/json")],
-        "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 80),
-    }
-
-
-async def test_a_client_that_leaves_cancels_its_work(service: Service, registry: DummyRegistry) -> None:
-    translator = registry["transformer-en-fr"]
-    translator.seconds = 30
-    messages: asyncio.Queue[Message] = asyncio.Queue()
-    messages.put_nowait({"type": "http.request", "body": json.dumps(TEXT).encode(), "more_body": False})
-    sent: list[Message] = []
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    running = asyncio.create_task(create_app(service)(scope_of(), messages.get, send))
-    await translator.busy.wait()
-    assert translator.rows == 4
-    messages.put_nowait({"type": "http.disconnect"})
-    await asyncio.wait_for(running, 1)
-    assert translator.rows == 0
-    assert sent == []
-    text = service.metrics.render().decode()
-    assert 'translucent_sentences_cancelled_total{model="transformer-en-fr"} 1.0' in text
-    assert 'translucent_http_requests_total{method="POST",route="/translate",status="499"} 1.0' in text
-    assert "translucent_http_requests_in_flight 0.0" in text
-
-
-async def test_a_client_that_leaves_while_it_sends_is_nobodys_error(service: Service) -> None:
-    messages: asyncio.Queue[Message] = asyncio.Queue()
-    messages.put_nowait({"type": "http.request", "body": b"{", "more_body": True})
-    messages.put_nowait({"type": "http.disconnect"})
-
-    async def send(message: Message) -> None:
-        pytest.fail("there is nobody to answer")
-
-    await create_app(service)(scope_of(), messages.get, send)
-    assert 'status="499"' in service.metrics.render().decode()
-
-
-async def test_a_stream_that_was_sent_whole_is_nobody_leaving(service: Service) -> None:
-    # Servers announce a disconnect as soon as an answer is complete, while a stream is still coming to its end.
-    messages: asyncio.Queue[Message] = asyncio.Queue()
-    messages.put_nowait({"type": "http.request", "body": json.dumps(TEXT).encode(), "more_body": False})
-
-    async def send(message: Message) -> None:
-        if message["type"] == "http.response.body" and not message.get("more_body", False):
-            messages.put_nowait({"type": "http.disconnect"})
-            await asyncio.sleep(0.01)
-
-    await create_app(service)(scope_of("/translate/stream"), messages.get, send)
-    text = service.metrics.render().decode()
-    assert 'translucent_http_requests_total{method="POST",route="/translate/stream",status="200"} 1.0' in text
-    assert 'status="499"' not in text

@@ -1,7 +1,6 @@
 """Finished sentences are kept within a limit of bytes, and those used least recently go first."""
 
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -80,17 +79,3 @@ def test_the_estimate_covers_the_memory_that_entries_really_take() -> None:
     tracemalloc.stop()
     taken = after - before
     assert 0.8 * taken < cache.size.bytes < 2.5 * taken
-
-
-def test_threads_may_use_it_together() -> None:
-    cache = ResultCache(100_000)
-
-    def use(number: int) -> None:
-        for turn in range(300):
-            key = key_of("m", job(turn % 50, number % 3))
-            cache.put(key, result())
-            cache.get(key)
-
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(use, range(4)))
-    assert cache.size.bytes <= 100_000

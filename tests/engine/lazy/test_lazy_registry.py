@@ -2,22 +2,20 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from service.bundle.load import Bundle
 from service.engine.errors import BundleCorrupt, ModelNotOpened, NotEnoughMemory, UnsupportedLanguage
-from service.engine.languages.tags import Languages
 from service.engine.lazy import open_models
 from service.engine.lazy.memory import MEBIBYTE, resident_bytes
 from service.engine.loader import EngineSettings, own_process
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
-from service.engine.registry import AnyTranslator, Registry
-from service.engine.translation.legs import stream_in_legs, translate_in_legs
-from service.engine.types import AttentionOptions, StreamedEnd, StreamedPivot, Translation, TranslationOptions
+from service.engine.registry import Registry
+from service.engine.types import AttentionOptions, StreamedEnd
 from tests.support.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
 from tests.support.polling import wait_until_async
 
@@ -67,25 +65,6 @@ async def test_every_kind_of_request_opens_its_model_and_no_other(registry: Regi
     assert (await translator.attention("I lost.", None, AttentionOptions())).model == FR
     assert len(await translator.score_batch([("I lost.", "I lost.")])) == 1
     assert states(registry)[DE] == "closed"
-
-
-async def test_both_legs_of_a_pivoted_pair_open_their_models(registry: Registry, write_model: WriteModel) -> None:
-    write_model("transformer-it-en")
-    await registry.reload()
-    known = Languages.of(registry.models(), "en")
-    legs = [registry.resolve(*leg) for leg in known.legs("it", "fr")]
-
-    async def run(leg: AnyTranslator, texts: Sequence[str], options: TranslationOptions) -> list[Translation]:
-        return await leg.translate(texts, options)
-
-    [found] = await translate_in_legs(legs, ["I lost."], TranslationOptions(), run)
-    assert found.text == "I lost."
-    assert found.pivot is not None
-    assert (found.pivot.language, found.pivot.model) == ("en", "transformer-it-en")
-    assert states(registry) == {DE: "closed", FR: "ready", "transformer-it-en": "ready"}
-    events = [event async for event in stream_in_legs(legs, "I lost.", TranslationOptions())]
-    assert isinstance(events[0], StreamedPivot)
-    assert events[-1] == StreamedEnd("I lost.", (None,))  # a toy has no confidence
 
 
 async def test_a_damaged_bundle_is_found_at_its_first_request_and_serves_once_repaired(

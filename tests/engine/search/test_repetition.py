@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from service.bundle.repetition import FURTHER, LEAST_RUN, MAX_PERIOD, longest_run
+from service.bundle.repetition import FURTHER, LEAST_RUN, MAX_PERIOD
 from service.engine.search.repetition import RepetitionGuard
 
 FOREVER = 300
@@ -42,11 +42,3 @@ def test_counts_follow_the_hypothesis_when_slots_change() -> None:
     forbidden = guard.forbidden(np.array([[[9, 8], [9, 8]]]))
     assert forbidden is not None
     assert forbidden.tolist() == [[[False, False], [True, False]]]
-
-
-@pytest.mark.parametrize(
-    ("ids", "longest"),
-    [(tuple(range(8)), 0), ((7,) * 10, 9), ((3, 4) * 6, 10), ((1, 2, 3, 9, 9, 9), 0), ((8, 5, 5, 5, 5), 3)],
-)
-def test_the_longest_run_of_a_source(ids: tuple[int, ...], longest: int) -> None:
-    assert longest_run(ids) == longest

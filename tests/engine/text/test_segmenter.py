@@ -3,17 +3,13 @@
 import itertools
 import re
 import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.bundle.wrapping import is_translatable, join, whole_text
-from service.engine.text.respelling import may_be_respelled
 from service.engine.text.segmenter import split_sentences
-from service.engine.values.places import find_places
-from service.engine.values.spoken import may_be_spoken
 
 FRAGMENTS = (
     "Hello. ",
@@ -103,19 +99,3 @@ def test_twenty_thousand_characters_take_a_moment(text: str) -> None:
     began = time.process_time()
     split_sentences(text, "en")
     assert time.process_time() - began < 1
-
-
-def test_an_ordinary_sentence_pays_little_for_what_it_does_not_have() -> None:
-    text = "I'm sure that Tom will be home soon, because he has something to tell Mary."
-
-    def look() -> None:
-        assert not may_be_respelled(text) | may_be_spoken(text, "en") | any(find_places(text, "en", "fr"))
-
-    def timed(work: Callable[[], object]) -> int:
-        begun = time.thread_time_ns()
-        for _ in range(5):
-            work()
-        return time.thread_time_ns() - begun
-
-    looks, cuts = ([timed(work) for _ in range(400)] for work in (look, lambda: split_sentences(text, "en")))
-    assert min(looks) < 1.7 * min(cuts)  # 1.3; with patterns that try every character 2.1

@@ -3,8 +3,6 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from service.bundle.vocabulary import BOS, BYTE_TOKENS, EOS, PAD
@@ -66,27 +64,6 @@ def test_the_tokenizer_normalises_as_the_cleaning_does(tokenizer: Tokenizer, wri
     assert normalise(written) == meant
     assert tokenizer.encode(written).ids == tokenizer.encode(meant).ids
     assert round_trip(tokenizer, written) == meant
-
-
-# The metaspace itself, separators that only str.split() knows, and surrogates are not ordinary text.
-ordinary = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], exclude_characters="▁"), max_size=30)
-
-
-@settings(max_examples=150, deadline=None)
-@given(text=ordinary)
-def test_any_text_comes_back_up_to_normalisation(tokenizer: Tokenizer, text: str) -> None:
-    assert round_trip(tokenizer, text) == normalise(text)
-
-
-def test_offsets_point_into_the_callers_text(tokenizer: Tokenizer) -> None:
-    text = "Il  est\u00a0calme, l’été 😀."
-    encoding = tokenizer.encode(text)
-    covered: set[int] = set()
-    for start, end in encoding.offsets:
-        covered.update(range(start, end))
-    assert {i for i, character in enumerate(text) if not character.isspace()} <= covered
-    marks = [text[s:e] for (s, e), piece in zip(encoding.offsets, encoding.tokens, strict=True) if piece == ","]
-    assert marks == [","]
 
 
 def test_numbers_are_spelt_digit_by_digit(tokenizer: Tokenizer) -> None:
