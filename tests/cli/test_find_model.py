@@ -1,12 +1,17 @@
-"""Which bundle `translucent translate` takes for a name, a folder or a language pair."""
+"""Which bundle and which source language `translucent translate` takes; and `translucent detect`."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from service.bundle.load import Bundle
 from service.cli.find_model import ModelQuery, find_legs, pair_of
+from service.cli.main import cli
+from service.cli.source_language import with_source
+from service.engine import InvalidInput
 from service.engine.errors import BundleMissing, EngineError, InvalidOption, UnsupportedPair
 from service.engine.loader import info_of
 from service.engine.model.device import ModelSettings
@@ -99,3 +104,53 @@ def test_a_pair_without_a_model_has_two_legs_if_there_is_a_pivot(folder: Path) -
     ]
     preferred = find_legs(ModelQuery(None, "en", "pt-BR", ("a-weak",), "fr"), folder, CPU)
     assert preferred[0].bundle.manifest.name == "a-weak"
+
+
+FRENCH, ENGLISH = "Bonjour, où est la gare ?", "Good morning, where is the station?"
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """Models from English to French and German, and from French and German to English."""
+    for source, target in (("en", "fr"), ("en", "de"), ("fr", "en"), ("de", "en")):
+        name = f"{source}-{target}"
+        write_bundle(tmp_path / name, name=name, source_language=source, target_language=target)
+    return tmp_path
+
+
+def source_of(text: str, models: Path, wanted: ModelQuery) -> str | None:
+    return with_source(wanted, models, lambda: text).source
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "source"),
+    [
+        (FRENCH, ModelQuery(None, "auto", "en"), "fr"),
+        (FRENCH, ModelQuery(None, None, "en"), "fr"),  # two are possible
+        (FRENCH, ModelQuery(None, None, "de", pivot="en"), "fr"),  # not in the only direct one
+        (FRENCH, ModelQuery(None, None, "de"), None),  # nothing translates it
+        (ENGLISH, ModelQuery(None, None, "de", pivot="en"), None),
+        ("Gift", ModelQuery(None, None, "fr", pivot="en"), None),  # too short to doubt
+        (FRENCH, ModelQuery(None, "en", "de"), "en"),
+    ],
+)
+def test_the_source_is_detected_where_it_is_open(
+    models: Path, text: str, wanted: ModelQuery, source: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert source_of(text, models, wanted) == source
+    said = capsys.readouterr().err
+    assert ("detected fr" in said) == (source == "fr")
+    assert ("another language (fr); it is translated as en" in said) == (text == FRENCH and source is None)
+
+
+def test_a_text_that_is_in_no_language_is_refused_with_auto(models: Path) -> None:
+    with pytest.raises(InvalidInput, match="--from: de, en, fr"):
+        source_of("123", models, ModelQuery(None, "auto", "en"))
+
+
+def test_detect_prints_the_language_of_each_text(models: Path) -> None:
+    found = CliRunner().invoke(cli, ["detect", FRENCH, ENGLISH, "123", "--models-dir", str(models)])
+    assert [line.split("\t")[0] for line in found.stdout.splitlines()] == ["fr", "en", "und"]
+    lines = CliRunner().invoke(cli, ["detect", "--json", "--models-dir", str(models)], input=f"{FRENCH}\n")
+    assert json.loads(lines.stdout)[0]["language"] == "fr"
+    assert {each["language"] for each in json.loads(lines.stdout)} == {"de", "en", "fr"}

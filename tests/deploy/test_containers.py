@@ -1,13 +1,16 @@
-"""The images and compose.yaml: what they promise on paper; test_compose.py runs them."""
+"""The images, compose.yaml and the systemd unit: what they promise on paper; test_compose.py runs them."""
 
 import re
+import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from deploy.sources import ROOT
+from service.settings import Settings
 from tests.deploy.stack import IMAGE, missing
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
@@ -69,3 +72,23 @@ def test_the_image_needs_no_network() -> None:
     command += ["translate", "--model", "transformer-en-fr"]
     done = subprocess.run(command, input="I lost.\n", capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout == "J'ai perdu.\n", done.stderr
+
+
+UNIT = Path(__file__).parents[2] / "deploy/systemd/translucent.service"
+MOST_EXPOSURE = 2.0  # of 10
+
+
+def test_stopping_waits_longer_than_the_drain_and_reload_is_a_signal() -> None:
+    text = UNIT.read_text("utf-8")
+    seconds = int(re.findall(r"^TimeoutStopSec=(\d+)$", text, re.MULTILINE)[0])
+    assert seconds > Settings().drain_timeout_seconds
+    assert "ExecReload=/bin/kill -HUP $MAINPID" in text
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+def test_systemd_finds_it_hardened() -> None:
+    command = ["systemd-analyze", "security", "--offline=true", "--no-pager", str(UNIT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    exposure = re.search(r"exposure level for \S+: ([\d.]+)", done.stdout)
+    assert exposure is not None, done.stderr
+    assert float(exposure[1]) <= MOST_EXPOSURE

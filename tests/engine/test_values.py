@@ -1,8 +1,8 @@
-"""Values in translations of a shipped model: each arrives exactly once."""
+"""Values, terms and short strings in translations of a shipped model: each arrives."""
 
 import pytest
 
-from service.engine import InvalidOption
+from service.engine import Glossary, InvalidOption, Term
 from service.engine.translation.translator import Translator
 from service.engine.types import AttentionOptions, TranslationOptions
 
@@ -79,3 +79,102 @@ async def test_a_verse_is_no_time_of_day_in_german(shipped: Translator) -> None:
     assert "3:16" in verse.text
     assert "Uhr" not in verse.text
     assert "14:30 Uhr" in time.text
+
+
+GLOSSARY = Glossary(
+    [
+        Term("house", ("bâtisse",)),
+        Term("dog", ("clébard", "clébards")),
+        Term("key", ("clef",)),
+        Term("point of sale", ("caisse enregistreuse",)),
+        Term("Smart Box", ("Smart Box",)),
+    ]
+)
+TERMS_OF = {
+    "My house is big.": ("bâtisse",),
+    "The dog sleeps in the house.": ("clébard", "bâtisse"),
+    "I have lost my key.": ("clef",),
+    "Go to the point of sale with 3 dogs.": ("caisse enregistreuse", "clébard", "3"),
+    "The Smart Box costs €1,250.50.": ("Smart Box", "1 250,50 €"),
+}
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+async def test_every_term_arrives_in_every_alternative(shipped: Translator, beam_size: int) -> None:
+    options = TranslationOptions(beam_size=beam_size, alternatives=beam_size - 1, glossary=GLOSSARY)
+    found = await shipped.translate(list(TERMS_OF), options)
+    for (text, terms), each in zip(TERMS_OF.items(), found, strict=True):
+        for written in (each.text, *each.alternatives):
+            assert all(term in written for term in terms), (text, written)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+async def test_a_word_that_the_model_cannot_place_stands_where_the_source_term_does(
+    shipped: Translator, beam_size: int
+) -> None:
+    glossary = Glossary([Term("dog", ("clebs",)), Term("garden", ("potager",))])
+    options = TranslationOptions(beam_size=beam_size, glossary=glossary)
+    [found] = await shipped.translate(["The dog is in the garden."], options)
+    assert found.text == "Le clebs est dans le potager."
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "left"),
+    [
+        ("My washing machine is broken.", "washing machine", "lave-linge", "machine"),
+        ("I saw the living room yesterday.", "living room", "salon", "vivante"),
+        ("My letter box is broken.", "letter box", "casier", "boîte"),
+        ("Where is your bus driver?", "bus driver", "machiniste", "bus"),
+    ],
+)
+async def test_a_term_of_two_words_replaces_both_once_in_every_alternative(
+    shipped: Translator, text: str, source: str, target: str, left: str
+) -> None:
+    options = TranslationOptions(beam_size=4, alternatives=3, glossary=Glossary([Term(source, (target,))]))
+    [found] = await shipped.translate([text], options)
+    for written in (found.text, *found.alternatives):
+        assert written.count(target) == 1
+        assert left not in written
+        assert not any(mark in written[:-1] for mark in (". ", "? ", "! ")), "the term is glued to the end"
+
+
+async def test_a_term_at_the_beginning_has_a_capital_and_a_term_alone_is_translated(shipped: Translator) -> None:
+    options = TranslationOptions(glossary=Glossary([Term("dogs", ("clébards",))]))
+    first, alone = await shipped.translate(["Dogs sleep.", "dogs"], options)
+    assert "lébards" in first.text
+    assert not first.text.startswith("clébards")
+    assert "clébards" in alone.text.lower()
+
+
+async def test_a_sentence_that_is_cut_off_has_the_target_terms(shipped: Translator) -> None:
+    options = TranslationOptions(max_length=2, details=True, glossary=GLOSSARY)
+    [found] = await shipped.translate(["The dog that sleeps in my house has lost the key."], options)
+    assert [found.text.count(term) for term in ("clébard", "bâtisse", "clef")] == [1, 1, 1]
+    assert not {"dog", "house", "key"} & set(found.text.split())
+
+
+async def texts_of(translator: Translator, *texts: str, options: TranslationOptions | None = None) -> list[str]:
+    return [each.text for each in await translator.translate(texts, options)]
+
+
+async def test_capitals_marks_ends_and_bullets_are_kept(shipped: Translator) -> None:
+    [small, capitals] = await texts_of(shipped, "Open the window", "OPEN THE WINDOW")
+    assert capitals == small.upper()
+    [plain, marked, bullet] = await texts_of(shipped, "Street", "&Street…", "• Street:")
+    assert marked.replace("&", "") == f"{plain}…"
+    assert marked.count("&") == 1
+    assert bullet == f"• {plain} :"
+
+
+async def test_values_of_a_title_stay_as_they_are_and_terms_are_in_capitals(shipped: Translator) -> None:
+    options = TranslationOptions(glossary=Glossary([Term("window", ("hublot",))]))
+    [values, terms] = await texts_of(shipped, "OPEN ALL 25 FILES OF {name}", "OPEN THE WINDOW", options=options)
+    assert values.count("{name}") == values.count("25") == 1
+    assert values.replace("{name}", "").isupper()
+    assert "HUBLOT" in terms
+    assert terms.isupper()
+
+
+async def test_the_model_alone_answers_with_values_off(shipped: Translator) -> None:
+    alone = await texts_of(shipped, "OPEN THE WINDOW", options=TranslationOptions(values="off"))
+    assert alone != await texts_of(shipped, "OPEN THE WINDOW")

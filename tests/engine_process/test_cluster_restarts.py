@@ -17,6 +17,7 @@ from service.engine.loader import EngineSettings
 from service.engine.model_info import WorkerState
 from service.engine.scheduling.admission import WorkerStatus
 from service.engine_process.client import restarts
+from service.engine_process.client.restarts import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, Restarts
 from service.engine_process.client.supervisor import SILENT_SECONDS
 from service.engine_process.protocol import StatusReport
 from tests.engine_process.serving import SLOW, jobs, serving, works
@@ -139,3 +140,25 @@ def test_processes_end_with_whoever_started_them() -> None:
 def _lives(process: int) -> bool:
     stat = Path(f"/proc/{process}/stat")
     return stat.exists() and stat.read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def test_each_restart_in_vain_waits_longer_until_there_are_no_more() -> None:
+    restarts, now = Restarts(0.0), 0.0
+    delays = []
+    while (delay := restarts.ended(now)) is not None:
+        delays.append(delay)
+        now += delay
+        restarts.begins(now)
+        now += 1.0
+    assert len(delays) == MOST_IN_A_ROW
+    assert delays == sorted(delays)
+    assert delays[0] < 1.0
+    assert delays[-1] == MOST_DELAY
+
+
+def test_what_lasted_is_started_at_once_again() -> None:
+    restarts = Restarts(0.0)
+    first = restarts.ended(1.0)
+    assert restarts.ended(2.0) != first
+    restarts.begins(10.0)
+    assert restarts.ended(10.0 + STABLE_SECONDS) == first

@@ -1,4 +1,4 @@
-"""A real server with several engine processes: they share the work, and one that goes is started again."""
+"""A real server with several engine processes: they share the work, change no byte, and one that goes is started again."""
 
 import asyncio
 import os
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.exactness import CONFIGURATIONS, answers_of, differences, mixed_requests, unequal_streams
 from tests.support.polling import wait_until_async
 from tests.support.server import ServerProcess, metric, processor_seconds, running
 from tests.support.toy_onnx import write_speaking_bundle
@@ -125,3 +126,26 @@ async def test_what_runs_in_them_is_finished_when_the_server_is_told_to_stop(mod
     assert load.lost == []
     assert set(load.statuses) <= {200, 503}
     await wait_until_async(lambda: not any(Path(f"/proc/{process}").exists() for process in processes))
+
+
+TEXTS = [
+    *("I lost.", "He's calm.", "Go on.", "I'm home, and she isn't! Go, go, go.", "The cat; the dog.", "It is late."),
+    *("The boat was sold in 1987 for $3,250.", "Write to help@example.org.", "Why not? Because. I said so, twice."),
+]
+
+
+async def test_configurations_change_no_byte_of_any_answer(tmp_path: Path) -> None:
+    write_speaking_bundle(tmp_path / "transformer-en-fr")
+    requests = mixed_requests(TEXTS, 60, max_length=8)  # the toy model rarely ends by itself
+    found: dict[str, list[bytes]] = {}
+    for name in ("1 engine process", "3 engine processes, cache"):
+        # The toy model writes tokens that its tokenizer lacks, which values cannot be found among.
+        settings = {"TRANSLUCENT_MODELS_DIR": str(tmp_path), "TRANSLUCENT_VALUES": "off", **CONFIGURATIONS[name]}
+        with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
+            found[name] = await answers_of(server.url, requests)
+            looked_up = metric(server.url, "cache_sentences_total", result="hit")
+            assert (looked_up > 20) is name.endswith("cache")
+    expected = found["1 engine process"]
+    for name, answers in found.items():
+        assert differences(requests, expected, answers) == [], name
+        assert unequal_streams(requests, answers) == 0, name

@@ -8,13 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.support.polling import wait_until, wait_until_async
 from tests.support.raw_http import JSON_HEAD, connect, read_answer
-from tests.support.server import ROOT, ServerProcess, metric, running_dummy
+from tests.support.server import ROOT, ServerProcess, metric, running, running_dummy
+from tests.support.toy_onnx import write_speaking_bundle
+from tests.system.load import Load, status_of, status_of_translation
 
 TEXT = {"q": "I lost my secret.", "source": "en", "target": "fr"}
 
@@ -210,3 +213,29 @@ def test_an_engine_that_cannot_start_ends_the_process_with_exit_code_1() -> None
         assert server.exit_code() == 1
         assert any(line["level"] == "critical" for line in server.lines)
         assert "secret" not in "".join(server.raw)
+
+
+def whole(answer: httpx.Response) -> bool:
+    """Say whether an answer is complete: streams have an end of their own."""
+    if "event-stream" in answer.headers["content-type"]:
+        return "\nevent: done\n" in answer.text and "event: error" not in answer.text
+    return bool(json.loads(answer.content))
+
+
+async def test_a_stop_under_load_loses_nothing_of_any_kind(tmp_path: Path) -> None:
+    write_speaking_bundle(tmp_path / "transformer-en-fr")
+    settings = {"TRANSLUCENT_MODELS_DIR": str(tmp_path), "TRANSLUCENT_DRAIN_DELAY_SECONDS": "4"}
+    with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
+        async with Load(server.url, callers=12) as load:
+            await load.until(16)
+            server.signal()
+            before = len(load.answers)
+            await wait_until_async(lambda: status_of(server, "/health/ready") == 503)
+            assert status_of(server, "/health/live") == 200
+            assert await asyncio.to_thread(status_of_translation, server) == 200
+            await load.over()  # they go on asking until the port is closed
+        assert await asyncio.to_thread(server.exit_code, 120) == 0
+    assert load.lost == []
+    assert set(load.statuses) == {200}
+    assert len(load.answers) > before
+    assert all(whole(answer) for _, answer in load.answers)

@@ -1,16 +1,22 @@
-"""A forced pass gives back what was asked for and no more, and no more than may be asked for."""
+"""A chosen view has the weights that were asked for and no more; they keep their meaning between words."""
 
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from service.bundle.alignment import white_space_words
 from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
+from service.engine.attention import alignment
 from service.engine.attention.selection import check_size, limit_for, relocated, select_weights, selected_scores
 from service.engine.errors import InvalidOption, TooManyWeights
 from service.engine.jobs import WeightSelection
-from service.engine.types import AttentionOptions
+from service.engine.text.sentence import token_links
+from service.engine.types import AttentionOptions, Token
 from tests.support.fake_worker import forced_result
+from tests.support.vocabulary import small_tokenizer
 
 SIZE = AttentionSize(2, 4)
 SPEC = AttentionSpec(cross=SIZE, encoder=SIZE, decoder=None, align=AlignmentHead(1, 0, "consume", 0.1, 9.0, "x"))
@@ -68,3 +74,83 @@ def test_more_weights_than_one_answer_may_have_are_refused() -> None:
         check_size(limit_for(every, SPEC, 800, "m"), 11, 20)
     with pytest.raises(InvalidOption, match="bahdanau has no decoder self-attention"):
         limit_for(AttentionOptions(kind="decoder"), SPEC, 800, "bahdanau")
+
+
+HEAD = AlignmentHead(1, 2, "produce", None, None, None)
+WEIGHTS = np.random.default_rng(1).random((2, 4, 3, 5), dtype=np.float32)
+
+
+def token(text: str, start: int, special: str | None = None) -> Token:
+    return Token(9, text, "" if special else text, start, start if special else start + len(text), special)
+
+
+def test_a_chosen_layer_and_head_are_the_models_own_numbers_and_a_mean_is_over_one_axis() -> None:
+    np.testing.assert_array_equal(alignment.choose(WEIGHTS, 0, 3, HEAD), WEIGHTS[0, 3])
+    np.testing.assert_array_equal(alignment.choose(WEIGHTS, "align", "align", HEAD), WEIGHTS[1, 2])
+    np.testing.assert_array_equal(alignment.choose(WEIGHTS, 0, "align", HEAD), WEIGHTS[0, 2])
+    np.testing.assert_array_equal(alignment.choose(WEIGHTS, "all", "all", HEAD), WEIGHTS)
+    np.testing.assert_allclose(alignment.choose(WEIGHTS, "all", "mean", HEAD), WEIGHTS.mean(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(alignment.choose(WEIGHTS, "mean", 1, HEAD), WEIGHTS[:, 1].mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(alignment.choose(WEIGHTS, "align", "align", None), WEIGHTS.mean(axis=(0, 1)), rtol=1e-5)
+    with pytest.raises(InvalidOption, match=r"no layer 2.*from 0 to 1"):
+        alignment.choose(WEIGHTS, 2, 0, HEAD)
+
+
+def test_special_tokens_are_kept_dropped_or_renormalised_and_a_row_with_nothing_left_stays_zero() -> None:
+    rows = (token("a", 0), token("b", 1), token("</s>", 2, "</s>"))
+    columns = (token("x", 0), token("y", 1), token("</s>", 2, "</s>"))
+    weights = np.array([[0.1, 0.3, 0.6], [0.0, 0.0, 1.0], [0.2, 0.2, 0.6]], dtype=np.float32)
+    np.testing.assert_array_equal(alignment.limit_specials(weights, rows, columns, "keep"), weights)
+    np.testing.assert_array_equal(alignment.limit_specials(weights, rows, columns, "drop"), weights[:2, :2])
+    found = alignment.limit_specials(weights, rows, columns, "renormalise")
+    np.testing.assert_allclose(found, [[0.25, 0.75], [0.0, 0.0]], rtol=1e-6)
+
+
+def test_links_name_positions_among_all_tokens_where_a_special_one_comes_first() -> None:
+    source = (token(">>fra<<", 0, ">>fra<<"), token("the", 0), token("cat", 4), token("</s>", 7, "</s>"))
+    target = (token("le", 0), token("chat", 3), token("</s>", 7, "</s>"))
+    weights = np.array([[0.5, 0.3, 0.1, 0.1], [0.4, 0.1, 0.3, 0.2], [0, 0, 0, 1]], dtype=np.float32)
+    found = token_links(weights, source, target, None)
+    assert [(source[i].piece, target[j].piece) for i, j in found] == [("the", "le"), ("cat", "chat")]
+    plain = alignment.without_specials(found, source, target)
+    assert plain == ((0, 0), (1, 1))  # as the tokens are counted where special ones are not shown
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I lost.", ["I", "lost", "."]),
+        ("J'ai dit : « aujourd’hui » !", ["J'ai", "dit", ":", "«", "aujourd’hui", "»", "!"]),
+        ("well-known 3.5% 'so'", ["well-known", "3.5", "%", "'", "so", "'"]),
+        ("ete\u0301 nai\u0308ve...", ["ete\u0301", "nai\u0308ve", ".", ".", "."]),
+        ("👩\u200d👧👍🏽 ok", ["👩\u200d👧", "👍🏽", "ok"]),
+        ("  ", []),
+    ],
+)
+def test_words_are_letters_together_and_marks_apart(text: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in alignment.words(text, ())] == expected
+
+
+def test_a_token_that_spans_several_words_makes_them_one() -> None:
+    assert alignment.words("a... b", [token("...", 1)]) == [(0, 1), (1, 4), (5, 6)]
+
+
+def test_pieces_are_grouped_into_their_words_and_the_end_stands_alone() -> None:
+    text = "I'm 中, home"
+    tokens = small_tokenizer().tokens(text)
+    groups = alignment.with_specials(alignment.group(tokens, alignment.words(text, tokens)), tokens)
+    merged = alignment.word_tokens(tokens, groups, text)
+    assert [t.text for t in merged] == ["I'm", "中", ",", "home", ""]
+    assert merged[-1].special == "</s>"
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(st.sampled_from("ab'.-,é\u0301 \u00a0中👩\u200b\u200d👧12\t"), max_size=30))
+def test_every_token_lies_in_exactly_one_word(text: str) -> None:
+    tokens = small_tokenizer().tokens(text)
+    for spans in (alignment.words(text, tokens), white_space_words(text)):
+        groups = alignment.group(tokens, spans)
+        found = sorted(index for group in groups for index in group)
+        assert found == [i for i, t in enumerate(tokens) if not t.special]
+        for (start, end), group in zip(spans, groups, strict=True):
+            assert all(start <= tokens[i].start and tokens[i].end <= end for i in group)

@@ -1,5 +1,6 @@
-"""The choice of a model for a pair, among models of one pair and of many."""
+"""Which served language a tag means, which pairs go through a pivot language, and which model translates a pair."""
 
+import time
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -7,6 +8,7 @@ import pytest
 
 from service.engine.errors import UnknownModel, UnsupportedPair
 from service.engine.languages.pairs import Pairs
+from service.engine.languages.tags import Languages, canonical, pivoted_pairs
 from service.engine.model_info import ModelInfo, ModelStateName
 from tests.support.fake_engine import info_of
 
@@ -82,3 +84,85 @@ def test_a_model_of_a_hundred_languages_makes_only_the_pair_that_is_requested() 
     assert many.asked == [("xba", "xjj")]
     with pytest.raises(UnsupportedPair):
         pairs.resolve("xba", "xba")
+
+
+def languages(*pairs: tuple[str, str], pivot: str | None = None) -> Languages:
+    """Return the languages of models with these pairs."""
+    plain = info_of("transformer-en-fr")
+    return Languages.of([replace(plain, source_language=one, target_language=other) for one, other in pairs], pivot)
+
+
+@pytest.mark.parametrize(
+    ("tag", "spelling"),
+    [
+        *(("en", "en"), ("EN", "en"), ("pt-br", "pt-BR"), ("PT_BR", "pt-BR"), ("zh-hans", "zh-Hans"), ("", "")),
+        *(("ZH-HANT-tw", "zh-Hant-TW"), ("es-419", "es-419"), ("sr-latn-rs", "sr-Latn-RS"), (" fr ", "fr")),
+    ],
+)
+def test_tags_have_one_spelling(tag: str, spelling: str) -> None:
+    assert canonical(tag) == spelling
+
+
+@pytest.mark.parametrize(
+    ("served", "tag", "meant"),
+    [
+        *(("pt-BR", tag, "pt-BR") for tag in ("pt-BR", "pt-br", "PT_BR", "pb", "PB")),
+        *(("pt-br", "pb", "pt-BR"), ("pb", "pt-BR", "pb"), ("pt", "pt-BR", "pt"), ("pt", "pb", "pt")),
+        *(("pt-BR", "pt", None), ("pt-BR", "pt-PT", None)),
+        *(("zh-Hans", tag, "zh-Hans") for tag in ("zh", "zh-CN", "zh_cn", "zh-Hans-CN", "zh-SG", "ZH-HANS")),
+        *(("zh-Hant", tag, "zh-Hant") for tag in ("zt", "zh-TW", "zh-HK", "zh-Hant-HK", "zh-hant")),
+        *(("zh", "zh-Hans", "zh"), ("zh", "zh-CN", "zh"), ("zh", "zh-TW", None), ("zh-Hans", "zt", None)),
+        *(("fil", "tl", "fil"), ("tl", "fil", "tl"), ("no", "nb", "no"), ("nb", "no", "nb"), ("no", "nn", None)),
+        *(("en", tag, "en") for tag in ("en-US", "en-GB", "EN_us", "en-GB-oxendict")),
+        *(("en", "eng", None), ("en", "e", None), ("en", "", None), ("en", "-", None), ("en", "-en", None)),
+    ],
+)
+def test_a_tag_finds_what_is_served(served: str, tag: str, meant: str | None) -> None:
+    assert languages((served, "xx")).match(tag) == meant
+
+
+def test_what_is_far_too_long_for_a_tag_costs_nothing() -> None:
+    began = time.process_time()
+    assert languages(("en", "fr")).match("en" + "-a" * 500_000) is None
+    assert time.process_time() - began < 1
+
+
+def test_the_nearest_pair_is_found() -> None:
+    known = languages(("en", "fr"), ("en", "pt"), ("fr", "pt-BR"))
+    assert known.pair("en-US", "fr-FR") == ("en", "fr")
+    assert known.pair("en", "pt-BR") == ("en", "pt")  # pt-BR is served, but not from English
+    assert known.pair("fr", "pb") == ("fr", "pt-BR")
+    assert known.pair("en-US", "en-GB") == ("en", "en")
+    assert known.pair("pt-BR", "pt") is None  # no model, and not the same
+    assert known.pair("fr", "en") is known.pair("zz", "en") is None
+
+
+def test_a_bare_code_may_mean_a_regional_language() -> None:
+    known = languages(("en", "pt-BR"), ("en", "zh-Hant"))
+    assert [known.primary(code) for code in ("en", "pt", "zh", "de")] == ["en", "pt-BR", "zh-Hant", None]
+
+
+def test_a_pair_is_pivoted_if_both_legs_have_a_model_and_the_pair_has_none() -> None:
+    direct = {("de", "en"), ("fr", "en"), ("en", "fr"), ("en", "it"), ("de", "it"), ("it", "pl")}
+    assert pivoted_pairs(direct, "en") == {("de", "fr"), ("fr", "it")}  # de to it has a model, it to pl no leg
+    assert pivoted_pairs(direct, None) == pivoted_pairs(direct, "zz") == frozenset()
+    known = languages(*direct, pivot="en")
+    assert known.targets["de"] == ("de", "en", "fr", "it")
+    assert known.legs("de", "fr") == (("de", "en"), ("en", "fr"))
+    assert known.legs("de", "it") == (("de", "it"),)
+    assert known.pair("DE", "fr-CA") == ("de", "fr")
+    assert known.pair("de", "fr", direct=True) is known.pair("it", "en") is None
+    assert known.pair("de", "it", direct=True) == ("de", "it")
+    assert languages(*direct).targets["de"] == ("de", "en", "it")
+
+
+def test_a_model_of_a_broader_tag_wins_over_two_legs_of_the_exact_one() -> None:
+    known = languages(("pt-BR", "en"), ("en", "fr"), ("pt", "fr"), pivot="en")
+    assert known.pair("pt-BR", "fr") == ("pt", "fr")
+    assert ("pt-BR", "fr") in known.pivoted
+    assert known.pair("pt-BR", "en") == ("pt-BR", "en")
+
+
+def test_the_pivot_may_be_written_as_any_tag_that_means_a_served_language() -> None:
+    known = languages(("de", "pt-BR"), ("pt-BR", "fr"), pivot="PT_br")
+    assert known.legs("de", "fr") == (("de", "pt-BR"), ("pt-BR", "fr"))

@@ -1,16 +1,24 @@
 """Bundles on ONNX Runtime: the results are those of the graphs, for any rows that join or leave meanwhile."""
 
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+import onnxruntime
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.bundle.load import load_bundle
 from service.bundle.manifest import LARGE_PARAMETERS
 from service.engine.errors import BundleCorrupt, BundleIncompatible
 from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob
+from service.engine.model.batching import RUN_TOKENS, group_by_length, pad_batch
+from service.engine.model.binding import Binding
 from service.engine.model.device import ModelSettings
+from service.engine.model.onnx_graph import row_graph
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.scheduling.batch import Batch
 from tests.support.decoding import decode
@@ -101,3 +109,51 @@ def test_a_large_model_scores_without_packed_weights_and_gives_the_same_numbers(
         assert np.array_equal(one.cross_attention, other.cross_attention)
     entry = "session.disable_prepacking"
     assert large._forced.get_session_options().get_session_config_entry(entry) == "1"
+
+
+Floats = npt.NDArray[np.float32]
+
+
+@pytest.fixture(scope="module")
+def session() -> onnxruntime.InferenceSession:
+    """Return a session that takes `rows` of `data`."""
+    return onnxruntime.InferenceSession(row_graph("take", "float32"), providers=["CPUExecutionProvider"])
+
+
+def numbers(*values: float) -> Floats:
+    return np.array(values, np.float32)[:, None]
+
+
+def test_a_binding_keeps_no_array_alive(session: onnxruntime.InferenceSession) -> None:
+    binding, data = Binding(session), numbers(1, 2)
+    binding.read("data", data, 2)
+    alive = weakref.ref(data)
+    del data
+    assert alive() is None
+
+
+def groups(lengths: list[int], most: int = 100) -> list[list[int]]:
+    return [[lengths[index] for index in group] for group in group_by_length(lengths, lambda longest: most)]
+
+
+def test_like_lengths_stand_together_unless_padding_costs_less_than_a_run() -> None:
+    assert groups([8, 9, 60, 10, 8]) == [[60], [10, 9, 8, 8]]
+    assert groups([12, 5]) == [[12, 5]]
+    assert groups([12] + [5] * 6) == [[12], [5] * 6]
+    assert groups([7] * 5, most=2) == [[7, 7], [7, 7], [7]]
+
+
+def test_an_array_grows_in_steps_so_that_company_seldom_changes_its_width() -> None:
+    short, lengths = pad_batch([[4, 5, 6, 7, 8, 9, 1]], 0, step=8)
+    assert short.tolist() == [[4, 5, 6, 7, 8, 9, 1, 0]]
+    assert lengths.tolist() == [7]
+    assert pad_batch([[4, 1], [5, 6, 1]], 0)[0].tolist() == [[4, 1, 0], [5, 6, 1]]
+
+
+@given(st.lists(st.integers(1, 80), max_size=40))
+def test_everybody_is_in_one_group_and_one_run_for_all_or_for_each_is_never_better(lengths: list[int]) -> None:
+    found = groups(lengths)
+    assert sorted(length for group in found for length in group) == sorted(lengths)
+    cost = sum(RUN_TOKENS + len(group) * max(group) for group in found)
+    assert cost <= sum(length + RUN_TOKENS for length in lengths)
+    assert cost <= RUN_TOKENS + len(lengths) * max(lengths, default=0)

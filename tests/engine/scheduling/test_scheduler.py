@@ -8,10 +8,19 @@ from typing import NamedTuple
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from service.engine.scheduling.batch_choice import Running, choose_batches
+from service.engine.scheduling.division import share_of
 
 from service.engine.jobs import SearchOptions, SentenceJob
+from service.engine.scheduling.admission import ThroughputEstimator
 from service.engine.scheduling.pending import Budget, PendingSentence, WorkerSettings
-from service.engine.scheduling.scheduler import LONGEST_GATHER, Scheduler, gathering_seconds, share_of
+from service.engine.scheduling.scheduler import (
+    LONGEST_GATHER,
+    Budget,
+    Scheduler,
+    gathering_seconds,
+    share_of,
+)
 
 
 @dataclass
@@ -265,3 +274,34 @@ def test_the_budget_holds_and_everybody_is_served_in_bounded_time(
     assert waiting == []
     # Those passed in one plan are at most as many as fit, and the count is looked at after each of them.
     assert max(passed_by.values()) <= max_overtakes + 1
+
+
+def test_it_follows_a_model_that_becomes_slower_and_skips_idle_hours() -> None:
+    throughput = ThroughputEstimator()
+    for at in range(100):
+        throughput.round(0.1 * at, left=10, waiting=500)
+    throughput.round(10.0, left=10, waiting=0)
+    for at in range(400):
+        throughput.round(7200 + 0.1 * at, left=1, waiting=500)  # a tenth of it, two hours later
+    assert throughput.seconds_for(100) == pytest.approx(10, rel=0.3)
+
+
+EMPTY = Running(0, 0)
+MANY_SHORT = [12] * 31
+
+
+@pytest.mark.parametrize(
+    ("sources", "running", "step_cost", "chosen"),
+    [
+        pytest.param([150, *MANY_SHORT], (EMPTY, EMPTY), 1024, [0] + [1] * 31, id="a long one beside many short ones"),
+        pytest.param([150, *MANY_SHORT], (EMPTY, EMPTY), None, [0] * 32, id="padding costs nothing"),
+        pytest.param([150, 12, 12, 12], (EMPTY, EMPTY), 1024, [0] * 4, id="few"),
+        pytest.param([30, 28, 25] * 20, (EMPTY, EMPTY), 1024, [1] * 60, id="many of similar lengths"),
+        pytest.param([14, 110, 9], (Running(3, 120), Running(40, 16)), 1024, [1, 0, 1], id="to those of their length"),
+        pytest.param([150], (Running(60, 16), EMPTY), 1024, [1], id="a full batch is not widened"),
+    ],
+)
+def test_sentences_of_similar_length_run_together(
+    sources: list[int], running: tuple[Running, Running], step_cost: int | None, chosen: list[int]
+) -> None:
+    assert choose_batches(sources, running, step_cost) == chosen

@@ -1,11 +1,15 @@
-"""Values in texts, and how the target language writes them."""
+"""Values, terms and places in texts, and how the target language writes them."""
 
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from service.engine.values import places
 from service.engine.values.finder import ValueRules, find_values
+from service.engine.values.places import find_places
+from service.engine.values.terms import Glossary, Term, with_terms
 from service.engine.values.value import Kind
 
 EN_FR = ValueRules("en", "fr")
@@ -206,3 +210,71 @@ def test_hostile_text_takes_time_in_proportion(part: str) -> None:
     began = time.process_time()
     find_values(text, EN_FR)
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "terms", "wanted"),
+    [
+        ("Contracts and the parties' boxes", "en", {"contract": "X", "box": "Y"}, [("Contracts", "X"), ("boxes", "Y")]),
+        ("the contractor", "en", {"contract": "X"}, []),
+        ("points of sale", "en", {"point": "P", "point of sale": "Q"}, [("points of sale", "Q")]),
+        ("point, of sale", "en", {"point of sale": "Q"}, []),
+        ("CONTRACT", "en", {"contract": "vertrag"}, [("CONTRACT", "VERTRAG")]),
+        ("nato, NATO", "en", {"NATO": "OTAN"}, [("NATO", "OTAN")]),
+        ("a point, a point, points", "en", {"point": "P", "points": "Q"}, [*[("point", "P")] * 2, ("points", "Q")]),
+        ("C and C++", "en", {"C++": "le C++"}, [("C++", "le C++")]),
+        ("e-mail, not e mail", "en", {"e-mail": "courriel"}, [("e-mail", "courriel")]),
+        ("l'école et les châteaux", "fr", {"école": "S", "château": "C"}, [("école", "S"), ("châteaux", "C")]),
+        ("die Verträge des Vertrags", "de", {"Vertrag": "C"}, [("Verträge", "C"), ("Vertrags", "C")]),
+        ("das Messer", "de", {"Messe": "F"}, []),
+    ],
+)
+def test_terms_are_found_as_whole_words_in_their_usual_inflections(
+    text: str, language: str, terms: dict[str, str], wanted: list[tuple[str, str]]
+) -> None:
+    glossary = Glossary([Term(source, (target,)) for source, target in terms.items()])
+    assert [(value.text, value.written) for value in glossary.find(text, language)] == wanted
+
+
+def test_a_term_wins_over_numbers_within_it_and_gives_way_to_other_values() -> None:
+    text = "Windows 10 costs 10 at https://windows.com"
+    terms = Glossary([Term("Windows 10", ("Fenster",)), Term("windows", ("fenêtres",))]).find(text, "en")
+    values = with_terms(find_values(text, ValueRules("en", "fr")), terms)
+    assert [(value.text, value.written) for value in values] == [
+        ("Windows 10", "Fenster"),
+        ("10", "10"),
+        ("https://windows.com", "https://windows.com"),
+    ]
+
+
+ROWS = [line.split("\t") for line in (Path(places.__file__).parent / "places.tsv").read_text("utf-8").splitlines()]
+
+
+def test_the_list_has_a_name_in_each_language_and_a_place_that_it_is_like() -> None:
+    assert ROWS[0] == [*places.LANGUAGES, "like"]
+    assert all(len(row) == 4 and all(row) and row[3] in places._LIKE for row in ROWS[1:])
+    assert len({row[0] for row in ROWS}) == len(ROWS) >= 230
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "written", "read"),
+    [
+        ("We flew from Warsaw to Geneva.", ("en", "fr"), ["Varsovie", "Genève"], ["Paris", "Boston"]),
+        ("Munich is nearer than Paris.", ("en", "de"), ["München"], ["Boston"]),
+        ("Er kommt aus Lettland.", ("de", "en"), ["Latvia"], ["Frankreich"]),
+        ("L'Équateur et Buenos Aires.", ("fr", "en"), ["Ecuador", "Buenos Aires"], ["Italie", "Paris"]),
+        ("New Delhi, St. Petersburg", ("en", "fr"), ["New Delhi", "Saint-Pétersbourg"], ["Paris", "Boston"]),
+        ("In Munich? From Buenos Aires.", ("en", "de"), ["München", "Buenos Aires"], ["Paris", "Boston"]),
+        ("I'M FROM SINGAPORE.", ("en", "de"), ["Singapur"], ["Paris"]),
+        ("ELLE HABITE À NEW DELHI.", ("fr", "en"), ["New Delhi"], ["Paris"]),
+        ("LE CHILI EST BON.", ("fr", "en"), [], []),
+        ("I like a warm bath in a cologne.", ("en", "de"), [], []),
+        ("I live in Munich.", ("en", "es"), [], []),
+    ],
+)
+def test_a_place_is_read_as_another_one_that_is_not_in_the_text(
+    text: str, pair: tuple[str, str], written: list[str], read: list[str]
+) -> None:
+    found = list(find_places(text, *pair))
+    assert [each.written for each in found] == written
+    assert [each.stand_in[0] for each in found] == read

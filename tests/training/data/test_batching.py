@@ -1,14 +1,17 @@
-"""Batches: within budget, complete, the same for the same seed, divided among processes."""
+"""Batches: within budget, complete, the same for the same seed, divided among processes, with their links."""
 
 from collections import Counter
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from training.data.batching import Batch, TokenBatches, ordered_batches, plan_epoch
+from training.data.batching import Batch, TokenBatches, epoch_entries, ordered_batches, plan_epoch
 from training.data.dataset import EncodedPairs, Side, epoch_entries
+from training.data.link_table import LinkTable, attention_targets
+from training.runs.fingerprint import PreparedError
 
 
 def pairs(count: int, seed: int, longest: int = 20) -> EncodedPairs:
@@ -84,3 +87,42 @@ def test_ordered_batches_hold_every_pair_once_and_where_it_came_from() -> None:
         for index, row, length in zip(indices, batch.source, batch.source_lengths.tolist(), strict=True):
             assert row[:length].tolist() == CORPORA[0].source[index].tolist()
     assert sorted(seen) == list(range(300))
+
+
+def corpus(lengths: list[int], first: int = 3) -> EncodedPairs:
+    """Pairs whose sides have these lengths; their ids count from ``first``."""
+    offsets = np.cumsum([0, *lengths])
+    side = Side(np.arange(first, first + offsets[-1]).astype(np.uint16), offsets)
+    return EncodedPairs(side, side)
+
+
+def test_a_table_comes_back_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "links.npz"
+    sentences = [frozenset({(0, 1), (2, 0)}), frozenset[tuple[int, int]](), frozenset({(3, 3)})]
+    with pytest.raises(FileNotFoundError, match="training links"):
+        LinkTable.load(path, corpus([3, 1, 4]))
+    LinkTable.of(sentences).save(path, corpus([3, 1, 4]))
+    table = LinkTable.load(path, corpus([3, 1, 4]))
+    assert [frozenset(map(tuple, table[i].tolist())) for i in range(len(table))] == sentences
+    wrong = r"links\.npz does not belong to the prepared text: run `python -m training links` again"
+    for other in (corpus([3, 1, 4], first=9), corpus([3, 1, 4, 1])):
+        with pytest.raises(PreparedError, match=wrong):
+            LinkTable.load(path, other)
+
+
+def test_links_made_before_they_remembered_their_text_must_fit_it(tmp_path: Path) -> None:
+    table = LinkTable.of([frozenset({(0, 1)}), frozenset({(3, 3)})])
+    np.savez_compressed(tmp_path / "links.npz", pairs=table.pairs, offsets=table.offsets)
+
+    assert len(LinkTable.load(tmp_path / "links.npz", corpus([3, 4]))) == 2
+    with pytest.raises(PreparedError, match="does not belong to the prepared text"):
+        LinkTable.load(tmp_path / "links.npz", corpus([4, 3]))
+
+
+def test_a_target_token_with_two_links_shares_its_weight() -> None:
+    table = LinkTable.of([frozenset({(0, 0), (2, 0), (1, 1)})])
+
+    wanted = attention_targets([table[0]], target=3, source=4)
+
+    expected = torch.tensor([[[0.5, 0, 0.5, 0], [0, 1, 0, 0], [0, 0, 0, 0]]])
+    torch.testing.assert_close(wanted, expected)

@@ -1,13 +1,21 @@
-"""Local files and mirrors: the pairs that are read, and the errors for unreadable files."""
+"""Text files and mirrors: the pairs that are read, kept and held out, and the errors for unreadable files."""
 
 import gzip
+import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
+from typer.testing import CliRunner
 
+from training.__main__ import app
+from training.data.cleaning import Pair, clean
 from training.data.corpora import CORPORA, find_corpus
 from training.data.errors import CorpusError
 from training.data.reading import read_corpus, read_pairs
+from training.data.split import held_out, sentence_hash, shares, split, spread, subset
+from training.recipe import CleaningConfig
 
 
 def written(path: Path, text: str) -> Path:
@@ -86,3 +94,83 @@ def test_every_corpus_says_whom_to_credit_and_where_it_is() -> None:
         assert corpus.licence, name
         assert corpus.credit, name
         assert all(file.address.startswith("https://") for files in corpus.downloads.values() for file in files), name
+
+
+TOY = Path(__file__).parents[3] / "training/recipes/toy.yaml"
+SHORT, LOPSIDED, LONG = ("Go.", "Vas-y, maintenant !"), ("Yes.", "x" * 60), ("y" * 60, "x" * 70)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "kept"),
+    [
+        ([("It’s  me.", "C’est\u00a0moi."), ("It's me.", "C'est moi.")], [("It's me.", "C'est moi.")]),
+        ([("", "Va !"), ("Go.", " \u00a0"), ("\u200b", "x")], []),
+        ([("a b c", "a b c"), ("a b c d", "a b"), ("a", "a b c d")], [("a b c", "a b c")]),
+        ([SHORT, LOPSIDED, LONG], [SHORT, LONG]),
+    ],
+)
+def test_pairs_are_normalised_and_good_ones_kept_once(pairs: list[Pair], kept: list[Pair]) -> None:
+    assert list(clean(pairs, CleaningConfig(), max_words=3)) == kept
+
+
+def test_what_is_left_out_of_a_corpus_is_counted_and_printed(tmp_path: Path) -> None:
+    recipe = yaml.safe_load(TOY.read_text("utf-8"))
+    toy = (TOY.parent / recipe["corpora"][0]["path"]).read_text("utf-8")
+    lines = {
+        "a " * 500 + "\tb": "too many words",
+        "a\0b\tc": "with NUL",
+        "x\t": "empty",
+        "Yes.\t" + "x" * 90: "lopsided",
+        "One.\tUn.\tsource\t7": "columns after the second",
+        "One.\tUn.": "repeated",
+        "w" * 3000 + "\t" + "v" * 3000: "too many subwords",
+    }
+    (tmp_path / "pairs.tsv").write_text(toy + "\n".join(lines) + "\n", "utf-8")
+    recipe["corpora"][0]["path"] = str(tmp_path / "pairs.tsv")
+    (tmp_path / "toy.yaml").write_text(yaml.safe_dump(recipe), "utf-8")
+    result = CliRunner().invoke(app, ["prepare", str(tmp_path / "toy.yaml"), "--runs", str(tmp_path / "runs")])
+    for reason in lines.values():
+        assert f"'{reason}': 1" in result.output, result.output
+
+
+PAIRS = [(f"Sentence number {i // 3}.", f"Phrase {i}.") for i in range(90)]
+"""Each English sentence three times, as Tatoeba has it."""
+
+
+def test_no_held_out_sentence_is_trained_on() -> None:
+    training, development = split(PAIRS, held_out(PAIRS, 10))
+    assert len(development) == 10
+    assert len(training) == 90 - 30
+    assert not {source for source, _ in training} & {source for source, _ in development}
+    pairs = [("Go.", "Va !"), ("go", "allez"), ("GO!", "Vas-y !")]  # one sentence, in other case and with other marks
+    assert split(pairs, held_out(pairs, 1)) == ([], [("Go.", "Va !")])
+
+
+def test_choices_are_stable() -> None:
+    before = held_out(PAIRS, 10)
+    assert held_out(random.Random(0).sample(PAIRS, len(PAIRS)), 10) == before
+    assert len(held_out([*PAIRS, ("Something new.", "Du neuf.")], 10) & before) >= 9
+    assert sentence_hash("Go.") == sentence_hash("go !") == 3811555861924027547  # on every machine
+    assert subset(PAIRS, None) == subset(PAIRS, 1000) == PAIRS
+    assert len(subset(PAIRS, 17)) == 17
+    assert set(subset(PAIRS, 15)) <= set(subset(PAIRS, 30))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count", "expected"),
+    [
+        ([1500, 200, 50], 400, [343, 46, 11]),
+        ([30, 20], 500, [30, 20]),
+        ([10_000, 1], 10, [9, 1]),
+    ],
+)
+def test_each_corpus_has_its_share_and_at_least_one(sizes: list[int], count: int, expected: list[int]) -> None:
+    assert shares(sizes, count) == expected
+
+
+def test_sentences_are_spread_over_each_corpus() -> None:
+    corpora = ["general"] * 600 + ["domain"] * 300
+    chosen = spread(corpora, 9)
+    assert Counter(corpora[i] for i in chosen) == {"general": 6, "domain": 3}
+    assert chosen == sorted(set(chosen))
+    assert {0, 599, 600, 899} <= set(chosen)

@@ -1,4 +1,4 @@
-"""Beginning from another run's parameters: what fits is copied, vocabularies are matched by piece."""
+"""Parameters of a finished run: the mean of its last checkpoints, and what another run takes over."""
 
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from tests.support.tiny_networks import transformer
 from training.data.subwords import train_tokenizer
 from training.networks.build import build_network
 from training.recipe import VocabularyConfig
+from training.runs.folder import RunFolder
+from training.trainer.checkpoints import average_checkpoints, damaged_checkpoints, newest_checkpoint
 from training.trainer.warm_start import start_from
 
 EMBEDDING, LAYER = "embedding.weight", "encoder.0.feed_forward.inner.weight"
@@ -73,3 +75,18 @@ def test_a_layer_as_wide_as_the_vocabulary_is_taken_for_a_layer(finished: Path) 
 def test_a_folder_without_parameters_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="neither a run folder nor a bundle"):
         start_from(build_network(transformer(), 300), vocabulary(GERMAN), tmp_path)
+
+
+def test_the_last_whole_checkpoints_are_averaged(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    with pytest.raises(FileNotFoundError, match="train first"):
+        average_checkpoints(folder, last=2)
+    folder.checkpoints.mkdir()
+    for step, value in ((500, 100.0), (1000, 1.0), (1500, 3.0), (2000, 0.0)):
+        torch.save({"state_dict": {"network.w": torch.full((100,), value)}}, folder.checkpoints / f"{step:08d}.ckpt")
+    cut = folder.checkpoints / "00002000.ckpt"
+    cut.write_bytes(cut.read_bytes()[:-200])
+
+    assert newest_checkpoint(folder) == folder.checkpoints / "00001500.ckpt"
+    assert damaged_checkpoints(folder) == [cut]
+    assert average_checkpoints(folder, last=2)["w"].tolist() == [2.0] * 100

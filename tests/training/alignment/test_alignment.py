@@ -1,10 +1,12 @@
-"""Alignments from attention: word merging, reading steps, thresholds, error rates, files."""
+"""Alignments from attention and from a statistical aligner: words, reading steps, thresholds, error rates, files."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from training.alignment.eflomal import align_both_ways, compare, gold_line, silver, split_words
 from training.alignment.gold import AlignmentError, Gold, Links, alignment_error_rate, read_gold
 from training.alignment.head_search import Sample, describe, find_links, rank_heads
 from training.evaluation.scored_pairs import tokens_of_words
@@ -80,3 +82,43 @@ def test_broken_gold_is_named_with_its_line(tmp_path: Path, line: str) -> None:
         read_gold(path)
     with pytest.raises(AlignmentError, match="no alignments in"):
         read_gold(tmp_path / "none")
+
+
+def test_words_and_marks_are_set_apart() -> None:
+    assert split_words("L'ami n'a pas 3,5 €, dit-il !") == "L' ami n' a pas 3,5 € , dit-il !"
+    assert split_words("I don't, at 5 o'clock.") == "I don't , at 5 o'clock ."
+    assert split_words("") == ""
+
+
+def test_growing_keeps_the_intersection_and_stays_in_the_union() -> None:
+    forward, reverse = linked((0, 0), (1, 1), (2, 1), (4, 4)), linked((0, 0), (1, 1), (1, 2), (5, 0))
+    merged = compare([(forward, reverse)])
+    assert merged["intersection"] == [linked((0, 0), (1, 1))]
+    # Neighbours of a sure link, each with a word that is still free; no neighbour, but both words are free.
+    assert merged["grow-diag-final-and"] == [linked((0, 0), (1, 1), (2, 1), (1, 2), (4, 4))]
+
+
+def test_silver_of_both_directions_is_written_as_gold_is_read(tmp_path: Path) -> None:
+    gold = [silver(linked((0, 0), (1, 1)), linked((0, 0), (1, 2))), Gold(linked(), linked())]
+    path = tmp_path / "gold"
+    path.write_text("".join(gold_line(each) + "\n" for each in gold))
+    assert path.read_text() == "1-1 2p2 2p3\n\n"
+    assert read_gold(path) == gold
+
+
+def test_a_missing_aligner_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(AlignmentError, match="pip install eflomal"):
+        align_both_ways((["a"], ["b"]), ([], []))
+
+
+def test_the_aligner_gets_all_text_and_gives_the_measured_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = tmp_path / "eflomal-align"
+    tool.write_text("#!/bin/sh\nfor w in $(cat 0); do echo 0-0; done > forward\nsed 's/.*/0-1/' 1 > reverse\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert align_both_ways((["a"], ["x"]), (["b", "c"], ["y", "z"])) == [(linked((0, 0)), linked((0, 1)))]
+    tool.write_text("#!/bin/sh\necho no memory >&2; exit 3\n")
+    with pytest.raises(AlignmentError, match="failed: no memory"):
+        align_both_ways((["a"], ["x"]), ([], []))

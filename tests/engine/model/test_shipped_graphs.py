@@ -1,5 +1,7 @@
-"""The weights that a step returns are those of the scoring graph, and binding them changes no other number."""
+"""Graphs of shipped bundles: those of fp16 open on a CPU, and a step returns the weights of the scoring graph."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -52,3 +54,24 @@ def test_the_row_of_a_step_is_that_of_scoring_and_the_tokens_are_the_same_withou
 def test_an_architecture_without_attention_has_no_weights() -> None:
     model = load_model(load_bundle(MODELS / "gallery/gallery-rnn-attention-none"), ModelSettings())
     assert greedy(model, weighted=True)[2] == [None] * STEPS
+
+
+OPEN = """
+import sys
+from pathlib import Path
+from service.engine.model.device import ModelSettings, Placement
+from service.engine.model.session import open_session
+for graph in sorted(Path(sys.argv[1]).glob("*.fp16.onnx")):
+    open_session(graph, Placement("cpu", "CPUExecutionProvider", "fp16", None), ModelSettings(device="cpu"))
+    print(graph.name)
+"""
+
+
+@pytest.mark.parametrize("bundle", sorted(path.parent.name for path in MODELS.glob("*/forced.fp16.onnx")))
+def test_every_graph_opens(bundle: str) -> None:
+    """In a process of its own: ONNX Runtime ended it with a segmentation fault."""
+    done = subprocess.run(
+        [sys.executable, "-c", OPEN, str(MODELS / bundle)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-500:]
+    assert done.stdout.split() == ["decoder.fp16.onnx", "encoder.fp16.onnx", "forced.fp16.onnx"]
