@@ -70,15 +70,6 @@ def test_the_order_is_kept_over_many_windows(translate: Translate, monkeypatch: 
     assert translate(content) == content
 
 
-def test_sentences_of_a_line_are_translated_apart_unless_told_otherwise(
-    translate: Translate, worker: MirrorWorker
-) -> None:
-    translate("I lost. He's calm.\n")
-    assert len(worker.jobs) == WARM_UPS + 2
-    translate("I lost. He's calm.\n", split_sentences=False)
-    assert len(worker.jobs) == WARM_UPS + 2 + WARM_UPS + 1
-
-
 def test_scores_and_alignments_have_a_line_for_each_line(translate: Translate, tmp_path: Path) -> None:
     translate("I lost.\n\n- I'm  home. Go!\n😀\n", scores=tmp_path / "s", alignments=tmp_path / "a")
     assert (tmp_path / "a").read_text() == "0-0 1-1\n\n1-1 2-2 3-3\n\n"

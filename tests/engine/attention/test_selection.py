@@ -13,7 +13,6 @@ from service.engine.attention import alignment
 from service.engine.attention.selection import check_size, limit_for, relocated, select_weights, selected_scores
 from service.engine.errors import InvalidOption, TooManyWeights
 from service.engine.jobs import WeightSelection
-from service.engine.text.sentence import token_links
 from service.engine.types import AttentionOptions, Token
 from tests.support.fake_worker import forced_result
 from tests.support.vocabulary import small_tokenizer
@@ -104,16 +103,6 @@ def test_special_tokens_are_kept_dropped_or_renormalised_and_a_row_with_nothing_
     np.testing.assert_array_equal(alignment.limit_specials(weights, rows, columns, "drop"), weights[:2, :2])
     found = alignment.limit_specials(weights, rows, columns, "renormalise")
     np.testing.assert_allclose(found, [[0.25, 0.75], [0.0, 0.0]], rtol=1e-6)
-
-
-def test_links_name_positions_among_all_tokens_where_a_special_one_comes_first() -> None:
-    source = (token(">>fra<<", 0, ">>fra<<"), token("the", 0), token("cat", 4), token("</s>", 7, "</s>"))
-    target = (token("le", 0), token("chat", 3), token("</s>", 7, "</s>"))
-    weights = np.array([[0.5, 0.3, 0.1, 0.1], [0.4, 0.1, 0.3, 0.2], [0, 0, 0, 1]], dtype=np.float32)
-    found = token_links(weights, source, target, None)
-    assert [(source[i].piece, target[j].piece) for i, j in found] == [("the", "le"), ("cat", "chat")]
-    plain = alignment.without_specials(found, source, target)
-    assert plain == ((0, 0), (1, 1))  # as the tokens are counted where special ones are not shown
 
 
 @pytest.mark.parametrize(

@@ -78,29 +78,6 @@ def test_beams_share_their_sentence_and_differ_in_their_past(variant: str, tmp_p
         np.testing.assert_allclose(together[:, :, beam], alone[:, :, 0], atol=1e-5)
 
 
-@pytest.mark.parametrize("variant", ["post-norm", "pre-norm"])
-def test_rows_of_different_length_decode_side_by_side(variant: str, tmp_path: Path) -> None:
-    """A row that joins three steps late gets what it gets alone; stale cache beyond its length changes nothing."""
-    exported = write_float(VARIANTS[variant], tmp_path)
-    batch = batch_of(id_pairs(2))
-    source = batch.source.numpy(), batch.source_lengths.numpy()
-    tokens = np.random.default_rng(1).integers(3, VOCABULARY, (6, 2, 1))
-    alone = _decode(exported, source, tokens)
-    late = np.array([0, 3])
-    session, feeds = _start(exported, source, 1)
-    for name in (name for name, _ in exported.graphs().state):
-        feeds[name] = np.random.default_rng(2).normal(size=feeds[name].shape).astype(np.float32)
-    for step in range(6):
-        past = np.maximum(step - late, 0)
-        feeds["tokens"] = tokens[past, [0, 1]]
-        feeds["lengths"] = past.astype(np.int32)
-        feeds["total_length"] = np.array([past.max() + 1], np.int32)
-        result = run(session, feeds)
-        feeds |= {name: result[f"next_{name}"] for name, _ in exported.graphs().state}
-        np.testing.assert_allclose(_by_id(result)[0, 0], alone[step, 0, 0], atol=1e-5)
-        np.testing.assert_allclose(_by_id(result)[1, 0], alone[past[1], 1, 0], atol=1e-5)
-
-
 def _start(
     exported: Exported, source: tuple[Array, Array], beams: int
 ) -> tuple[onnxruntime.InferenceSession, dict[str, Array]]:
