@@ -15,8 +15,7 @@ from service.engine.errors import BundleIncompatible, DeadlineExceeded, InvalidI
 from service.engine.events import EngineEvent, LoadChanged, RequestRejected, SentenceFinished, ignore_event
 from service.engine.jobs import FloatArray, ScoringRequest, SearchOptions, SentenceJob, WeightSelection
 from service.engine.loader import EngineSettings, load_worker
-from service.engine.scheduling.pending import WorkerSettings
-from service.engine.scheduling.pending import Budget
+from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine_process.client.cluster import EngineCluster
 from tests.engine_process.serving import SLOW, jobs, works
 from tests.support.polling import wait_until

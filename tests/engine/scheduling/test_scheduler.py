@@ -9,14 +9,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from service.engine.scheduling.batch_choice import Running, choose_batches
-from service.engine.scheduling.division import share_of
 
 from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.scheduling.admission import ThroughputEstimator
 from service.engine.scheduling.pending import Budget, PendingSentence, WorkerSettings
 from service.engine.scheduling.scheduler import (
     LONGEST_GATHER,
-    Budget,
     Scheduler,
     gathering_seconds,
     share_of,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from training.data.batching import Batch, TokenBatches, epoch_entries, ordered_batches, plan_epoch
+from training.data.batching import Batch, TokenBatches, ordered_batches, plan_epoch
 from training.data.dataset import EncodedPairs, Side, epoch_entries
 from training.data.link_table import LinkTable, attention_targets
 from training.runs.fingerprint import PreparedError
