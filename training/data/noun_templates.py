@@ -18,8 +18,8 @@ from training.data.number_templates import LANGUAGES
 _SLOT = re.compile(r"\{([a-zäöüß-]+)(\d?)\}")
 _BEGINNING = re.compile(r"^\w|(?<=[.!?] )\w")
 _VOWEL = re.compile(r"[aeiouyhéèêâàîôûœ]", re.IGNORECASE)
-_ASPIRATE = re.compile(r"ha(?:che|ie|mac|mster|nche|ricot|ut-parleur)|hérisson|hêtre|hibou")
-"""French nouns of the list whose h allows no elision."""
+_ASPIRATE = re.compile(r"ha(?!bit)|hérisson|hêtre|hibou|héros|hockey|homard|honte|hoquet|ya")
+"""French nouns of the list whose first letter allows no elision."""
 
 
 @dataclass(frozen=True, slots=True)
