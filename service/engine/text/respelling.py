@@ -5,8 +5,10 @@ Models have seldom seen them. A sentence in capitals is read in small ones, and 
 letters if the vocabulary knows it so. The functions have no side effects.
 """
 
+import functools
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from service.engine.text.replacements import replaced
 from service.engine.text.short_strings import ShortString, Words
@@ -23,17 +25,18 @@ _SPACED_STOP = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.…]+$)")  # French has 
 _MARKS = ".!?…"
 _SPACED = re.compile(r"[ \u00a0\u202f][.!?…]")
 _SMALL = re.compile(r"\W*[^\W\d_A-ZÀ-ÖØ-Þ]")
-_ENGLISH_NAMES = """
-monday tuesday wednesday thursday friday saturday sunday january february april june july august september
-october november december africa african america american asia asian australia australian austria austrian
-belgium belgian berlin boston brazil britain british canada canadian china chinese christmas dutch easter
-egypt england english europe european france french german germany greece greek india indian ireland irish
-israel italian italy japan japanese jewish john korea korean latin london mary mexico muslim paris poland
-russia russian scotland spain spanish sweden swedish swiss switzerland texas tokyo tom turkey ukraine youtube
-"""
-_NAMES = frozenset(_ENGLISH_NAMES.split())
 _TITLES = ("mr", "mrs", "ms", "miss", "dr", "prof", "monsieur", "madame", "mademoiselle", "herr", "herrn", "frau")
-_SMALL_I = re.compile(r"\bi\b(?!\.)")
+_USUAL = re.compile(
+    r"\bi\b(?!\.)|(?<=\bthe )us\b"
+    r"|(?<=\d )may\b|\bmay(?= \d)|(?<=\b(?:in|of|by) )may\b|(?<=\b(?:last|next) )may\b|(?<=\bsince )may\b"
+)
+_CAPITAL = {"i": "I", "us": "US", "may": "May"}
+
+
+@functools.cache
+def _english_names() -> frozenset[str]:
+    """Return the words with a capital in every sentence of our own text that has them, names of persons, countries."""
+    return frozenset((Path(__file__).parent / "english_names.txt").read_text("utf-8").split())
 
 
 def may_be_respelled(text: str) -> bool:
@@ -63,9 +66,10 @@ def respelled(
     if capitals or all_small or loud:
         begins = [True, *(word[0].lower() in _TITLES for word in words)]
         chosen = loud or range(len(words))
-        small = [(words[at].span(), _small(words[at][0], begins[at], tokenizer)) for at in chosen]
+        english = language == "en"
+        small = [(words[at].span(), _small(words[at][0], begins[at], tokenizer, english)) for at in chosen]
         read, _ = replaced(text, small)
-        read = _SMALL_I.sub("I", read) if language == "en" and not loud else read
+        read = _USUAL.sub(lambda found: _CAPITAL[found[0]], read) if english and not loud else read
     mark = (_SPACED_STOP if language == "fr" else _SPACED_MARK).search(read) if capitals or careless else None
     if read == text and mark is None:
         return None
@@ -99,8 +103,8 @@ def _is_emphasised(word: str, tokenizer: Words) -> bool:
     return known < len(tokenizer.word(word)) and known <= (1 if len(word) < LEAST_OF_TWO else 2)
 
 
-def _small(word: str, first: bool, tokenizer: Words) -> str:
-    """Return a word in the spelling that the vocabulary knows best; it keeps its length."""
+def _small(word: str, first: bool, tokenizer: Words, english: bool) -> str:
+    """Return a word in its usual spelling, which is that of the vocabulary, or of a list; it keeps its length."""
     low = word.lower()
     if len(low) != len(word) or len(word[:1].upper()) != 1:
         return word
@@ -108,5 +112,6 @@ def _small(word: str, first: bool, tokenizer: Words) -> str:
     ids = {each: tokenizer.word(each) for each in (low, capital, word)}
     if len(word) > 1 and len(ids[word]) < min(len(ids[low]), len(ids[capital])):
         return word
-    known = len(ids[capital]) < len(ids[low]) or low.partition("'")[0] in _NAMES
+    # A vocabulary that English shares with German knows many nouns better with a capital.
+    known = re.split("['’]", low)[0] in _english_names() if english else len(ids[capital]) < len(ids[low])
     return capital if first or known else low

@@ -28,7 +28,7 @@ _FILE_ENDINGS = (
 )
 _DOMAINS = "com|org|net|edu|gov|int|info|io|dev|app|eu|uk|de|fr|ch|at|be|ca|us|es|it|nl|example|test"
 _UNITS = (
-    r"st|nd|rd|th|er|re|ère|e|ème|s|mg|g|kg|t|lb|lbs|oz|mm|cm|dm|m|km|mi|ft|in|yd|ml|cl|dl|l|L|h|hrs?|min|sec|ms|ns|"
+    r"st|nd|rd|th|ST|ND|RD|TH|er|re|ère|e|ème|s|mg|g|kg|t|lb|lbs|oz|mm|cm|dm|m|km|mi|ft|in|yd|ml|cl|dl|l|L|h|hrs?|min|sec|ms|ns|"
     r"px|pt|em|kB|KB|MB|GB|TB|PB|KiB|MiB|GiB|bit|Kbps|Mbps|Gbps|W|kW|MW|GW|kWh|V|kV|A|mA|mAh|Ah|Hz|kHz|MHz|GHz|J|kJ|cal|"
     r"kcal|Pa|hPa|bar|N|mph|kph|rpm|fps|dpi|x|k|K|M|bn|m²|m³|km²|cm²|ha|°C|°F|°|er|ten|te"
 )

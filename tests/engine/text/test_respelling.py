@@ -9,7 +9,7 @@ from service.engine.values.finder import ValueRules, find_values
 from translucent_mt import Translator
 
 MODELS = Path(__file__).parents[3] / "models"
-NAMES = ("boston", "pdf", "nato")
+NAMES = ("boston", "pdf", "nato", "hunger")
 
 
 class Vocabulary:
@@ -20,7 +20,7 @@ class Vocabulary:
 
     def word(self, text: str) -> tuple[int, ...]:
         letter = len(text) == 1 and self.capitals
-        known = text.islower() or letter if text.lower() not in NAMES else text in ("Boston", "PDF")
+        known = text.islower() or letter if text.lower() not in NAMES else text in ("Boston", "Hunger", "PDF")
         return (0,) if known else tuple(range(max(2, len(text))))
 
 
@@ -36,7 +36,12 @@ def read(text: str, source: str = "en", target: str = "fr", capitals: bool = Tru
         ("I THINK I'M LATE.", "I think I'm late."),
         ("SEE YOU ON MONDAY IN BOSTON!", "See you on Monday in Boston!"),
         ("OPEN THE PDF.", "Open the PDF."),
-        ("ASK MRS BAKER AND MR. COOK.", "Ask mrs Baker and mr. Cook."),
+        ("ASK MRS BAKER AND MR. COOK.", "Ask Mrs Baker and Mr. Cook."),
+        ("A PORTUGUESE DOCTOR MAY FEAR HUNGER.", "A Portuguese doctor may fear hunger."),
+        (
+            "HE LEFT THE US ON 5 MAY, ON THE 13TH IN MAY OR MAY 2.",
+            "He left the US on 5 May, on the 13th in May or May 2.",
+        ),
         ("STOP!", "Stop!"),
         ("go .", "Go."),
         ("i'm home .", "I'm home."),
@@ -61,6 +66,7 @@ def test_other_sentences_stay(text: str) -> None:
 def test_languages_and_vocabularies_have_their_own_spelling() -> None:
     assert read("Ça va ?", "fr", "en") is None
     assert read("ça va .", "fr", "en") == "Ça va."
+    assert read("DER HUNGER BLEIBT.", "de", "en") == "Der Hunger bleibt."
     assert read("a dog runs .", capitals=False) is None
 
 
