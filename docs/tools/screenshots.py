@@ -113,7 +113,7 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, str], Callable[[Page], None]]]
     "page-empty": (DESK, {}, lambda page: page.locator("#examples-list button").first.wait_for()),
     "page-words": (DESK, {"text": WORDS}, translated),
     "page-doubt": (DESK, {"text": DOUBT}, doubted),
-    "page-alternatives": (DESK, {"text": SHORT}, opened),
+    "page-alternatives": (DESK, {"text": TEXT}, opened),
     "page-file": (DESK, {}, filed),
     "page-error": (DESK, {"text": SPANISH, "source": "auto"}, lambda page: page.locator("#error").wait_for()),
     "page-phone": (PHONE, {}, typed),

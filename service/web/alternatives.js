@@ -80,7 +80,7 @@ export async function openAlternatives(word, use) {
     if (!near.length) $("alternatives-list").append(item(t("The model finds no other translation that is nearly as likely."), { tabIndex: -1 }));
     $("alternatives-box").hidden = false;
     $("alternatives-box").style.top = `${word.offsetTop + word.offsetHeight + 4}px`;
-    $("alternatives-list").querySelector("button, li").focus();
+    $("alternatives-list").querySelector("button, [tabindex]").focus();
   } catch (error) {
     complain(error);
   }
