@@ -8,42 +8,7 @@ from translate.storage import xliff
 
 from service.documents.errors import BrokenDocument, DocumentEncoding, DocumentError
 from tests.support.documents import segments, through
-
-PO = """# Translators: somebody.
-msgid ""
-msgstr ""
-"Content-Type: text/plain; charset=UTF-8\\n"
-"Plural-Forms: nplurals=2; plural=(n > 1);\\n"
-
-#. A comment for translators
-#: main.c:12
-#, c-format
-msgctxt "menu"
-msgid "Open %s in <b>two</b> windows"
-msgstr ""
-
-msgid "Done"
-msgstr "Fini"
-
-#, fuzzy
-msgid "Half done"
-msgstr "À moitié"
-
-#, python-format
-msgid "%(count)d file"
-msgid_plural "%(count)d files"
-msgstr[0] ""
-msgstr[1] ""
-
-msgid ""
-"First line\\n"
-"\\n"
-"{name} and ${value}\\n"
-msgstr ""
-
-#~ msgid "Old"
-#~ msgstr "Vieux"
-"""
+from tests.support.localisation import PO, XLIFF, XLIFF_2
 
 
 def test_empty_entries_are_filled_and_marked_and_others_stay() -> None:
@@ -88,30 +53,8 @@ def test_placeholders_are_found(text: str, kept: list[str]) -> None:
     assert all(word.upper() in new for word in rest.split() if word.isalpha())
 
 
-FIRST = """<?xml version="1.0" encoding="UTF-8"?>
-<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">
-  <file original="a" source-language="en" datatype="plaintext"><body>
-    <trans-unit id="1"><source>I <g id="b">lost</g> my <x id="i"/> keys, %s.</source><note>a note</note></trans-unit>
-    <trans-unit id="2" translate="no"><source>Brand</source></trans-unit>
-    <trans-unit id="3" approved="yes"><source>Done</source><target>Fini</target></trans-unit>
-    <trans-unit id="4"><source>Started</source><target state="new">Commencé</target></trans-unit>
-    <group translate="no"><trans-unit id="5"><source>In a group</source></trans-unit></group>
-    <trans-unit id="6"><source>Call <mrk mtype="protected">open()</mrk>
-      <bpt id="1">&lt;b&gt;</bpt>now<ept id="1">&lt;/b&gt;</ept></source><target/></trans-unit>
-  </body></file>
-</xliff>
-"""
-SECOND = """<?xml version="1.0" encoding="UTF-8"?>
-<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en">
-  <file id="f"><unit id="1"><segment id="s"><source>I <pc id="1">lost</pc><ph id="2"/> it.</source></segment>
-  <segment state="final"><source>Final</source><target>Final !</target></segment></unit>
-  <unit id="2" translate="no"><segment><source>Brand</source></segment></unit></file>
-</xliff>
-"""
-
-
 def test_xliff_1_2_is_filled_where_it_is_open() -> None:
-    written = through("a.xlf", FIRST.encode())
+    written = through("a.xlf", XLIFF.encode())
     store = xliff.xlifffile.parsestring(written)  # type: ignore[no-untyped-call]
     units = {unit.xmlelement.get("id"): unit for unit in store.units}
     assert units["1"].target == "I LOST MY KEYS, %s."
@@ -131,21 +74,21 @@ def test_inline_elements_of_xliff_go_where_their_words_go() -> None:
     def moved(fragment: str) -> str:
         return "My <wbr 1>keys, <b 0>lost</b>." if "lost" in fragment else fragment
 
-    written = through("a.xlf", FIRST.encode(), moved).decode()
+    written = through("a.xlf", XLIFF.encode(), moved).decode()
     assert re.search(r'<target[^>]*>My <x id="i"/>keys, <g id="b">lost</g>\.</target>', written), written
 
 
 def test_xliff_2_is_filled_where_it_is_open() -> None:
-    written = through("a.xliff", SECOND.encode()).decode()
+    written = through("a.xliff", XLIFF_2.encode()).decode()
     assert '<target>I <pc id="1">LOST</pc><ph id="2"/> IT.</target>' in written
     assert '<segment id="s" state="translated">' in written
     assert "<target>Final !</target>" in written
     assert written.count("<target>") == 2
     assert 'trgLang="fr"' in written
-    assert segments("a.xliff", SECOND.encode()) == ["I <b 0>lost</b><wbr 1> it."]
+    assert segments("a.xliff", XLIFF_2.encode()) == ["I <b 0>lost</b><wbr 1> it."]
 
 
-GERMAN = FIRST.replace('source-language="en"', 'source-language="en" target-language="de"').encode()
+GERMAN = XLIFF.replace('source-language="en"', 'source-language="en" target-language="de"').encode()
 UTF_8 = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
 
 
@@ -164,7 +107,7 @@ def test_catalogues_that_are_refused(name: str, data: bytes, error: type[Documen
         through(name, data)
 
 
-@pytest.mark.parametrize("text", [FIRST, SECOND, FIRST.replace("\n", "\r\n"), "\ufeff" + SECOND])
+@pytest.mark.parametrize("text", [XLIFF, XLIFF_2, XLIFF.replace("\n", "\r\n"), "\ufeff" + XLIFF_2])
 def test_every_byte_of_xliff_stays_beside_the_targets(text: str) -> None:
     text = text.replace('<?xml version="1.0" encoding="UTF-8"?>', "<?xml  version='1.0'?>\n<!-- a > b -->")
     text = text.replace('version="', "z='1>2' version = \"").replace("note>", "note >")
@@ -177,10 +120,10 @@ def test_every_byte_of_xliff_stays_beside_the_targets(text: str) -> None:
 
 
 def test_a_finished_file_of_xliff_stays_byte_for_byte() -> None:
-    finished = FIRST.replace("<file ", '<file translate="no" ').encode()
+    finished = XLIFF.replace("<file ", '<file translate="no" ').encode()
     assert through("a.xlf", finished) == finished
 
 
 def test_xliff_in_another_encoding_becomes_utf_8() -> None:
-    text = FIRST.replace("UTF-8", "UTF-16").encode("utf-16")
+    text = XLIFF.replace("UTF-8", "UTF-16").encode("utf-16")
     assert 'target-language="fr"' in through("a.xlf", text).decode()

@@ -1,6 +1,7 @@
 """Spreadsheets and presentations of OpenDocument, made and read back with odfpy."""
 
 import io
+import zipfile
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from odf.style import MasterPage, PageLayout
 from odf.table import Table, TableCell, TableRow
 from odf.text import P
 
-from service.documents.errors import BrokenDocument
-from tests.support.documents import saved, through
+from service.documents.errors import BrokenDocument, DocumentError
+from service.documents.format import MIB, Limits
+from tests.support.documents import ODF, packed, saved, through
 
 
 def texts(data: bytes) -> list[str]:
@@ -52,3 +54,66 @@ def test_slides_are_translated() -> None:
     page.addElement(frame)
     document.presentation.addElement(page)
     assert texts(through("a.odp", saved(document))) == ["A SLIDE"]
+
+
+NAMES = " ".join(
+    f'xmlns:{name}="{ODF}:{urn}:1.0"'
+    for name, urn in (
+        ("office", "office"),
+        ("text", "text"),
+        ("table", "table"),
+        ("draw", "drawing"),
+        ("script", "script"),
+    )
+)
+MACRO = '<script:event-listener xlink:href="vnd.sun.star.script:a.py$b?language=Python&amp;location=share"/>'
+CELL = '<table:table><table:table-row><table:table-cell table:number-columns-repeated="%d">%s</table:table-cell>'
+LINKED = '<%s xlink:href="http://evil.example/x"/>'
+
+
+def content(body: str, prolog: str = "") -> dict[str, bytes | None]:
+    root = f'<office:document-content {NAMES} xmlns:xlink="http://www.w3.org/1999/xlink">'
+    return {"content.xml": f"{prolog}{root}<text:p>Words</text:p>{body}</office:document-content>".encode()}
+
+
+HOSTILE: dict[str, tuple[dict[str, bytes | None], str]] = {
+    "entities": (content("<text:p>&b;</text:p>", '<!DOCTYPE o [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'), "entities"),
+    "document type from elsewhere": (content("", '<!DOCTYPE o SYSTEM "http://evil.example/x">'), "document type"),
+    "elements in elements": (content("<text:span>" * 5_000 + "</text:span>" * 5_000), "deep|well-formed"),
+    "macros of Basic": ({"Basic/Standard/Module1.xml": b"<x/>"}, "macros"),
+    "macros of Python": ({"Scripts/python/a.py": b"x"}, "macros"),
+    "a script": (content("<office:script>x</office:script>"), "scripts"),
+    "a macro of the program": (content(f"<office:event-listeners>{MACRO}</office:event-listeners>"), "scripts"),
+    "a section from elsewhere": (content(LINKED % "text:section-source"), "elsewhere"),
+    "an object from elsewhere": (content(LINKED % "draw:object"), "elsewhere"),
+    "a table from elsewhere": (content(LINKED % "table:table-source"), ""),
+    "data of another program": (content('<office:dde-source office:dde-application="cmd"/>'), ""),
+    "a million cells": (content(CELL % (1_048_576, "<text:p>Words</text:p>") + "</table:table-row></table:table>"), ""),
+    "a million blanks": (content('<text:p>a<text:s text:c="99999999"/>b</text:p>'), ""),
+    "a bomb": ({"Pictures/a.png": bytes(7 * MIB)}, "bomb"),
+    "a path that climbs": ({"../../x": b"x"}, "leads out"),
+    "a password": ({"META-INF/manifest.xml": b"<m:encryption-data/>"}, "encrypted"),
+    "a signature": ({"META-INF/documentsignatures.xml": b"<x/>"}, "signed"),
+    "half a file": ({"content.xml": b"<office:document-content"}, "XML"),
+    "no content": ({"content.xml": None}, "is not an OpenDocument"),
+    "another encoding": ({"content.xml": b'<?xml version="1.0" encoding="UTF-8"?><x>caf\xe9</x>'}, "XML"),
+}
+SMALL = Limits(file_bytes=MIB, unpacked_bytes=8 * MIB, characters=10_000, segments=500, entries=200)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.ods", "spreadsheet"), ("a.odp", "presentation")])
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_file_is_refused_in_one_sentence_or_is_harmless(case: str, name: str, kind: str) -> None:
+    files, words = HOSTILE[case]
+    data = packed({"mimetype": f"application/vnd.oasis.opendocument.{kind}", **content(""), **files})
+    if not words:
+        assert b"WORDS" in unzipped(through(name, data, limits=SMALL))
+        return
+    with pytest.raises(DocumentError, match=words) as raised:
+        through(name, data, limits=SMALL)
+    assert raised.value.message.endswith(".")
+
+
+def unzipped(data: bytes) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return archive.read("content.xml")

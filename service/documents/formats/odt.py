@@ -18,8 +18,8 @@ from service.documents.untrusted import Package, check_markup, parse_xml, unpack
 
 Element = etree._Element
 NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
-TEXT, OFFICE, STYLE, DRAW, TABLE = (
-    f"{{{NAMES}{name}:1.0}}" for name in ("text", "office", "style", "drawing", "table")
+TEXT, OFFICE, STYLE, DRAW, TABLE, SCRIPT = (
+    f"{{{NAMES}{name}:1.0}}" for name in ("text", "office", "style", "drawing", "table", "script")
 )
 HREF = "{http://www.w3.org/1999/xlink}href"
 OWN = "{http://openoffice.org/2009/office}"  # LibreOffice's own attributes, such as the ids of editing sessions
@@ -195,5 +195,5 @@ def _check_loaded(root: Element) -> None:
     for element in root.iter(*LOADED):
         if REMOTE.match(str(element.get(HREF, ""))):
             raise UnsafeDocument("The document would load a section or an object from elsewhere; remove that link.")
-    for _element in root.iter(f"{OFFICE}script"):
+    for _element in root.iter(f"{OFFICE}script", f"{SCRIPT}event-listener"):
         raise UnsafeDocument("The document contains scripts, which are refused; save it without them.")

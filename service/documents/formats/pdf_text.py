@@ -10,10 +10,13 @@ import resource
 import sys
 from typing import Any
 
-from pypdf import PdfReader
+from pypdf import PdfReader, overwrite_configuration
+from pypdf.errors import LimitReachedError
 
 CPU_SECONDS = 60
 MEMORY_BYTES = 1 << 30
+UNPACKED = ("zlib", "lzw", "run_length", "array_based_stream")
+UNPACKED_BYTES = 20_000_000  # of one stream; pypdf has it in memory several times
 MOST_PAGES = 1000
 MOST_CHARACTERS = 5_000_000
 
@@ -49,9 +52,10 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     logging.disable()  # warnings of the library quote the file
+    overwrite_configuration(**{f"{name}_maximum_output_length": UNPACKED_BYTES for name in UNPACKED})
     try:
         answer = text_of(sys.stdin.buffer.read())
-    except MemoryError:
+    except (MemoryError, LimitReachedError):
         answer = {"error": "limits"}
     except Exception:
         answer = {"error": "broken"}
