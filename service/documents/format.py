@@ -52,7 +52,7 @@ def check_segments(segments: Sequence[str], limits: Limits) -> None:
     """Raise DocumentTooLarge if a document has too many segments or characters."""
     if len(segments) > limits.segments:
         raise DocumentTooLarge(
-            f"The document has {len(segments)} paragraphs; this server takes at most {limits.segments}. "
+            f"The document has more than {limits.segments} paragraphs, the most that this server takes. "
             "Split it into several."
         )
     check_characters(sum(map(len, segments)), limits)

@@ -7,16 +7,23 @@ follows its words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from service.documents.encodings import Encoding
-from service.documents.format import edited
+from service.documents.encodings import Encoding, decode
+from service.documents.format import Limits, check_file_size, check_segments, edited
 from service.documents.fragments import MARKUP, PLACEHOLDER, Tags, as_it_is, from_markup, has_words, render
 
 ESCAPE = re.compile(r"\\(?:[uU]([0-9a-fA-F]{4})|(.))", re.DOTALL)
 CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
+MOST_BYTES = 2  # of a file, for each character that may be translated; a parsed file takes fifty times its size
+
+
+def text_of(data: bytes, limits: Limits, named: str | None = None) -> tuple[str, Encoding]:
+    """Return the text of a file of messages and its encoding; raise DocumentError, also for one that is too large."""
+    check_file_size(len(data), Limits(file_bytes=MOST_BYTES * limits.characters))
+    return decode(data, named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +90,30 @@ class Place:
 
 
 class MessagesDocument:
-    """A file and the places of its messages; `edits` are other changes: start, end, and new text."""
+    """A file and the places of its messages; `edits` are other changes: start, end, and new text.
+
+    Raise DocumentTooLarge as soon as there are too many messages.
+    """
 
     def __init__(
-        self, text: str, encoding: Encoding, places: Sequence[Place], edits: Sequence[tuple[int, int, str]] = ()
+        self,
+        text: str,
+        encoding: Encoding,
+        places: Iterable[Place],
+        limits: Limits,
+        edits: Sequence[tuple[int, int, str]] = (),
     ) -> None:
         self._text = text
         self._encoding = encoding
-        self._places = [place for place in places if place.lines]
+        self._places: list[Place] = []
         self._edits = edits
-        self.segments: Sequence[str] = [line.fragment for place in self._places for line in place.lines]
+        self.segments: list[str] = []
+        for place in places:
+            if lines := place.lines:
+                self._places.append(place)
+                self.segments += [line.fragment for line in lines]
+            if len(self.segments) > limits.segments:
+                check_segments(self.segments, limits)
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the file; a message without a change keeps its bytes."""

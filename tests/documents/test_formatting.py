@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polib
@@ -85,14 +85,10 @@ MESSAGES = {
 CATALOGUE = 'msgid ""\nmsgstr ""\n\n' + "\n".join(f'msgid "{text}"\nmsgstr ""\n' for text in MESSAGES)
 
 
-@pytest.fixture(scope="module")
-def translations() -> dict[str, str]:
-    made = [*((name, make()) for name, make in MADE.items()), ("a.po", CATALOGUE.encode())]
-    segments = sorted({segment for name, data in made for segment in format_of(name).read(data, OPTIONS).segments})
-
-    async def translated() -> list[str]:
+def translated(model: str, segments: Sequence[str]) -> list[str]:
+    async def run() -> list[str]:
         settings = EngineSettings(ModelSettings(device="cpu"), WorkerSettings(Budget()))
-        translator = open_translator(load_bundle(MODELS / "transformer-en-fr"), settings)
+        translator = open_translator(load_bundle(MODELS / model), settings)
         await translator.start()
         try:
             found = await translate_segments([translator], segments, TranslationOptions(beam_size=1))
@@ -100,7 +96,14 @@ def translations() -> dict[str, str]:
         finally:
             await translator.stop(0.0)
 
-    return dict(zip(segments, asyncio.run(translated()), strict=True))
+    return asyncio.run(run())
+
+
+@pytest.fixture(scope="module")
+def translations() -> dict[str, str]:
+    made = [*((name, make()) for name, make in MADE.items()), ("a.po", CATALOGUE.encode())]
+    segments = sorted({segment for name, data in made for segment in format_of(name).read(data, OPTIONS).segments})
+    return dict(zip(segments, translated("transformer-en-fr", segments), strict=True))
 
 
 def parsed(name: str, data: bytes) -> list[list[Piece]]:
@@ -130,3 +133,16 @@ def test_each_placeholder_arrives_exactly_once(translations: dict[str, str]) -> 
     written = document.write([translations[segment] for segment in document.segments]).decode()
     for entry, placeholders in zip(polib.pofile(written), MESSAGES.values(), strict=True):
         assert [entry.msgstr.count(each) for each in placeholders] == [1] * len(placeholders), entry.msgstr
+
+
+@pytest.mark.parametrize("language", ["fr", "de"])
+def test_a_count_in_a_catalogue_is_a_number_of_things(language: str) -> None:
+    forms = 'msgid "%d file was deleted"\nmsgid_plural "%d files were deleted"\nmsgstr[0] ""\nmsgstr[1] ""\n'
+    document = format_of("a.po").read(f'msgid ""\nmsgstr ""\n\n{forms}'.encode(), ReadOptions(language))
+    written = document.write(translated(f"transformer-en-{language}", document.segments)).decode()
+    [entry] = polib.pofile(written)
+    one, many = (entry.msgstr_plural[number].split() for number in (0, 1))
+    assert one[0] == many[0] == "%d"
+    assert many[1] != one[1], "the noun is in the plural"
+    assert many[1].startswith(one[1])
+    assert (len(one) > 2, " ".join(one + many).count("%d")) == (True, 2)

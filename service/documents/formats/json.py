@@ -9,34 +9,35 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from service.documents.encodings import decode
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
 from service.documents.icu import message_parts
-from service.documents.messages import MessagesDocument, Place
+from service.documents.messages import MessagesDocument, Place, text_of
 
 TOKEN = re.compile(r'"(?:[^"\\\n]++|\\.)*+"(\s*+:)?|[{}\[\]]')
 LOCALE = "@@locale"
 DEEPEST = 100
 
 
-def read(data: bytes, _options: ReadOptions) -> MessagesDocument:
+def read(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return a file of messages; raise DocumentError."""
-    text, encoding = decode(data)
-    return MessagesDocument(text, encoding, [place for place, key in _strings(text) if key != LOCALE])
+    text, encoding = text_of(data, options.limits)
+    return MessagesDocument(text, encoding, _places(text), options.limits)
 
 
 def read_arb(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return a file of Flutter, which names its language; raise DocumentError."""
-    text, encoding = decode(data)
-    found = [*_strings(text, with_locale=True)]
+    text, encoding = text_of(data, options.limits)
+    locales: list[tuple[int, int]] = []
+    edits: list[tuple[int, int, str]] = []
+    document = MessagesDocument(text, encoding, _places(text, locales), options.limits, edits)
     own = options.target.replace("-", "_")
-    edits = [(place.start, place.end, own) for place, key in found if key == LOCALE and own]
-    return MessagesDocument(text, encoding, [place for place, key in found if key != LOCALE], edits)
+    edits += [(*place, own) for place in locales if own]
+    return document
 
 
-def _strings(text: str, *, with_locale: bool = False) -> Iterator[tuple[Place, str]]:
-    """Yield the strings that are values, and their keys."""
+def _places(text: str, locales: list[tuple[int, int]] | None = None) -> Iterator[Place]:
+    """Yield the strings that are messages; put the places of the name of the language into `locales`."""
     _check(text)
     write = _writer(ascii_only=text.isascii() and "\\u" in text)
     about = [False]  # for each container, whether it stands under a key with @
@@ -50,8 +51,10 @@ def _strings(text: str, *, with_locale: bool = False) -> Iterator[tuple[Place, s
             key = ""
         elif token[1]:
             key = json.loads(token[0][: token.start(1) - token.start()])
-        elif (with_locale and key == LOCALE) or not (about[-1] or key.startswith("@")):
-            yield Place(token.start() + 1, token.end() - 1, message_parts(json.loads(token[0])), write), key
+        elif key == LOCALE and locales is not None:
+            locales.append((token.start() + 1, token.end() - 1))
+        elif not (about[-1] or key.startswith("@")):
+            yield Place(token.start() + 1, token.end() - 1, message_parts(json.loads(token[0])), write)
 
 
 def _check(text: str) -> None:

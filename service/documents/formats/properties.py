@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from service.documents.encodings import decode
 from service.documents.errors import BrokenDocument, DocumentEncoding
 from service.documents.format import ReadOptions
 from service.documents.icu import message_parts
-from service.documents.messages import MessagesDocument, Place, escaped_beyond_ascii, unescaped
+from service.documents.messages import MessagesDocument, Place, escaped_beyond_ascii, text_of, unescaped
 
 ENTRY = re.compile(
     r"^[ \t\f]*+(?:[#!][^\r\n]*+|(?P<key>(?:[^\\\s=:]|\\[^\r\n])++)(?:[ \t\f]*+[=:]|[ \t\f])[ \t\f]*+"
@@ -26,22 +25,22 @@ APPLE = re.compile(
 )
 
 
-def read(data: bytes, _options: ReadOptions) -> MessagesDocument:
+def read(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return a file of Java in UTF-8, otherwise in ISO 8859-1; raise DocumentError."""
     try:
-        text, encoding = decode(data)
+        text, encoding = text_of(data, options.limits)
         raw = not text.isascii()
     except DocumentEncoding:
-        text, encoding = decode(data, "iso8859-1")
+        text, encoding = text_of(data, options.limits, "iso8859-1")
         raw = False
-    places = []
-    for entry in ENTRY.finditer(text):
-        if value := entry["value"]:
-            parts = message_parts(unescaped(CONTINUED.sub("", value)))
-            places.append(Place(entry.start("value"), entry.end("value"), parts, _java(value, raw=raw)))
     if text.strip() and not ENTRY.search(text):
         raise BrokenDocument("The document is not a file of properties: no line has a key and a value.")
-    return MessagesDocument(text, encoding, places)
+    places = (
+        Place(*entry.span("value"), message_parts(unescaped(CONTINUED.sub("", value))), _java(value, raw=raw))
+        for entry in ENTRY.finditer(text)
+        if (value := entry["value"])
+    )
+    return MessagesDocument(text, encoding, places, options.limits)
 
 
 def _java(value: str, *, raw: bool) -> Callable[[str], str]:
@@ -62,10 +61,13 @@ def _java(value: str, *, raw: bool) -> Callable[[str], str]:
     return write
 
 
-def read_apple(data: bytes, _options: ReadOptions) -> MessagesDocument:
+def read_apple(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return a file of Apple's; raise DocumentError."""
-    text, encoding = decode(data)
-    places = []
+    text, encoding = text_of(data, options.limits)
+    return MessagesDocument(text, encoding, _apple_places(text), options.limits)
+
+
+def _apple_places(text: str) -> Iterator[Place]:
     at = 0
     while at < len(text):
         found = APPLE.match(text, at)
@@ -73,10 +75,8 @@ def read_apple(data: bytes, _options: ReadOptions) -> MessagesDocument:
             line = text.count("\n", 0, at) + 1
             raise BrokenDocument(f'The document is no file of strings: line {line} is not of the form "key" = "text";.')
         if value := found["value"]:
-            parts = message_parts(unescaped(value))
-            places.append(Place(found.start("value"), found.end("value"), parts, _apple))
+            yield Place(*found.span("value"), message_parts(unescaped(value)), _apple)
         at = found.end()
-    return MessagesDocument(text, encoding, places)
 
 
 def _apple(text: str) -> str:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from xml.sax.saxutils import escape, unescape
 
-from service.documents.encodings import Encoding, decode
+from service.documents.encodings import Encoding
 from service.documents.errors import BrokenDocument
-from service.documents.format import ReadOptions, check_target
+from service.documents.format import Limits, ReadOptions, check_target
 from service.documents.fragments import PLACEHOLDER
-from service.documents.messages import MessagesDocument, Notation, Place, parts_of, unescaped
+from service.documents.messages import MessagesDocument, Notation, Place, parts_of, text_of, unescaped
 from service.documents.untrusted import parse_xml
 
 DECLARED = re.compile(rb"""<\?xml[^>]{0,100}encoding=["']([\w.:-]{1,40})""")
@@ -72,12 +72,13 @@ IN_ANDROID = replace(
 WITH_TAGS = replace(IN_ANDROID, divider=re.compile(r"(?!)"))  # the two tags of a span stay in one line
 
 
-def _opened(data: bytes, root: str, name: str) -> tuple[str, Encoding]:
+def _opened(data: bytes, root: str, name: str, limits: Limits) -> tuple[str, Encoding]:
     """Return a file as text, whose XML is checked; raise DocumentError."""
+    declared = DECLARED.match(data)
+    text = text_of(data, limits, declared[1].decode("ascii") if declared else None)
     if parse_xml(data, "The document", with_doctype=root in ("TS", "plist")).tag != root:
         raise BrokenDocument(f"The document is not {name}: its root is not <{root}>.")
-    declared = DECLARED.match(data)
-    return decode(data, declared[1].decode("ascii") if declared else None)
+    return text
 
 
 def _elements(text: str, opening: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int]]:
@@ -97,10 +98,13 @@ def _elements(text: str, opening: re.Pattern[str]) -> Iterator[tuple[re.Match[st
                 yield found, close.start()
 
 
-def read_android(data: bytes, _options: ReadOptions) -> MessagesDocument:
+def read_android(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return the resources of an app; raise DocumentError."""
-    text, encoding = _opened(data, "resources", "a file of Android's strings")
-    places = []
+    text, encoding = _opened(data, "resources", "a file of Android's strings", options.limits)
+    return MessagesDocument(text, encoding, _android_places(text), options.limits)
+
+
+def _android_places(text: str) -> Iterator[Place]:
     is_open = True  # whether the array or plural around an item is translated
     for found, end in _elements(text, ANDROID):
         kind, attributes, group, of_group = found.groups()
@@ -111,24 +115,23 @@ def read_android(data: bytes, _options: ReadOptions) -> MessagesDocument:
             raw = RAW.fullmatch(value)
             if raw:
                 parts = parts_of(raw[1], replace(IN_ANDROID, encode=_android))
-                places.append(Place(at + raw.start(1), at + raw.end(1), parts))
+                yield Place(at + raw.start(1), at + raw.end(1), parts)
             elif not ELSEWHERE.match(value):
                 notation = WITH_TAGS if "<" in value else IN_ANDROID
-                places.append(Place(at, end, parts_of(value, notation)))
-    return MessagesDocument(text, encoding, places)
+                yield Place(at, end, parts_of(value, notation))
 
 
-def read_stringsdict(data: bytes, _options: ReadOptions) -> MessagesDocument:
+def read_stringsdict(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return the plural forms of an app of Apple's; raise DocumentError."""
-    text, encoding = _opened(data, "plist", "a property list")
+    text, encoding = _opened(data, "plist", "a property list", options.limits)
     found = (entry for entry, _ in _elements(text, STRINGSDICT) if entry[2])
-    places = [Place(entry.start(2), entry.end(2), parts_of(entry[2], PLAIN)) for entry in found]
-    return MessagesDocument(text, encoding, places)
+    places = (Place(*entry.span(2), parts_of(entry[2], PLAIN)) for entry in found)
+    return MessagesDocument(text, encoding, places, options.limits)
 
 
 def read_qt(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return a catalogue of Qt, whose empty unfinished entries are filled and stay unfinished; raise DocumentError."""
-    text, encoding = _opened(data, "TS", "a catalogue of Qt")
+    text, encoding = _opened(data, "TS", "a catalogue of Qt", options.limits)
     root = QT_ROOT.search(text)
     language = QT_LANGUAGE.search(root[0]) if root else None
     edits = []
@@ -137,9 +140,9 @@ def read_qt(data: bytes, options: ReadOptions) -> MessagesDocument:
         own = f' language="{options.target.replace("-", "_")}"'
         start, end = (root.start() + language.start(), root.start() + language.end() + 1) if language else (0, 0)
         edits.append((start, end, own) if language else (root.end() - 1, root.end() - 1, own))
-    messages = [(found.end(), end) for found, end in _elements(text, QT_MESSAGE)]
-    places = [place for start, end in messages for place in _qt_places(text, start, end)]
-    return MessagesDocument(text, encoding, places, edits)
+    messages = _elements(text, QT_MESSAGE)
+    places = (place for found, end in messages for place in _qt_places(text, found.end(), end))
+    return MessagesDocument(text, encoding, places, options.limits, edits)
 
 
 def _qt_places(text: str, start: int, end: int) -> Iterator[Place]:

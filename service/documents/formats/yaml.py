@@ -12,11 +12,10 @@ from typing import Any
 
 import yaml
 
-from service.documents.encodings import decode
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
 from service.documents.icu import message_parts
-from service.documents.messages import MessagesDocument, Place
+from service.documents.messages import MessagesDocument, Place, text_of
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?")
@@ -25,27 +24,37 @@ WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 NO_TEXT = re.compile(r":\w+|(?:%[-^0_#]?[A-Za-z]|[^\w%])+")  # a symbol; a form of dates
 PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # anchor and tag
 DEEPEST = 100
+NO_LANGUAGE = "The document is not YAML of Rails: it has not one language, such as en:, at its top."
 
 
 def read(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return the file of one language; raise DocumentError."""
-    text, encoding = decode(data)
+    text, encoding = text_of(data, options.limits)
+    keys: list[yaml.ScalarEvent] = []
+    edits: list[tuple[int, int, str]] = []
     try:
-        found = [*_scalars(text)]
+        document = MessagesDocument(text, encoding, _places(text, keys), options.limits, edits)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f": see line {mark.line + 1}" if mark else ""
         raise BrokenDocument(f"The document is not valid YAML{line}.") from None
-    keys = [event for event, depth, is_key in found if depth == 1 and is_key]
-    if len(keys) != 1 or not LANGUAGE.fullmatch(keys[0].value):
-        raise BrokenDocument("The document is not YAML of Rails: it has not one language, such as en:, at its top.")
-    key = keys[0]
-    edits = []
+    if not keys:
+        raise BrokenDocument(NO_LANGUAGE)
     if options.target:
-        quote = key.style or ""
-        edits.append((_index(key.start_mark), _index(key.end_mark), f"{quote}{options.target}{quote}"))
-    places = [_place(text, event) for event, _, is_key in found if not is_key and _is_text(event)]
-    return MessagesDocument(text, encoding, places, edits)
+        quote = keys[0].style or ""
+        edits.append((_index(keys[0].start_mark), _index(keys[0].end_mark), f"{quote}{options.target}{quote}"))
+    return document
+
+
+def _places(text: str, keys: list[yaml.ScalarEvent]) -> Iterator[Place]:
+    """Yield the places of texts, and put the only key at the top into `keys`; raise BrokenDocument for another."""
+    for event, depth, is_key in _scalars(text):
+        if depth == 1 and is_key:
+            if keys or not LANGUAGE.fullmatch(event.value):
+                raise BrokenDocument(NO_LANGUAGE)
+            keys.append(event)
+        elif not is_key and _is_text(event):
+            yield _place(text, event)
 
 
 def _scalars(text: str) -> Iterator[tuple[yaml.ScalarEvent, int, bool]]:

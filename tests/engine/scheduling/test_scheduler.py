@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from service.engine.scheduling.batch_choice import Running, choose_batches
 
 from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.scheduling.admission import ThroughputEstimator
+from service.engine.scheduling.batch import Running, choose_batches
 from service.engine.scheduling.pending import Budget, PendingSentence, WorkerSettings
 from service.engine.scheduling.scheduler import (
     LONGEST_GATHER,
