@@ -26,7 +26,7 @@ MOST_BYTES = 32 * MIB  # in memory, the elements take ten times as much
 DEEPEST = 200  # elements in elements; deeper ones would exhaust Python's stack in the code that walks them
 DOCTYPE = re.compile(rb"<\s*!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 # What an Office program would load by itself from somewhere else.
-LOADED = ("attachedTemplate", "oleObject", "subDocument", "frame", "externalLink")
+LOADED = ("attachedTemplate", "oleObject", "subDocument", "frame")
 
 
 class Package:

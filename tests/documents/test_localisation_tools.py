@@ -87,22 +87,23 @@ def ran(*command: object) -> str:
     return done.stdout + done.stderr
 
 
-C = """puts(gettext("Press \\"OK\\" to stop")); printf(ngettext("%d file was deleted", "%d files were deleted", n), n);
-printf(gettext("Hello %s, %1$.1f\\n"), name);
+C = """puts(gettext("Press \\"OK\\" in the café"));
+printf(ngettext("%d file was deleted", "%d files were deleted", n), n); printf(gettext("Hello %s, %1$.1f\\n"), name);
 """
 
 
-def test_a_catalogue_of_gettext_is_compiled_by_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_msginit", [True, False])
+def test_a_catalogue_of_gettext_is_compiled_by_it(tmp_path: Path, by_msginit: bool) -> None:
     (tmp_path / "main.c").write_text(C)
     template, catalogue = tmp_path / "a.pot", tmp_path / "fr.po"
     ran("xgettext", "--from-code=UTF-8", "-o", template, tmp_path / "main.c")
-    ran("msginit", "--no-translator", "--locale=fr", "-i", template, "-o", catalogue)
-    catalogue.write_bytes(through("fr.po", catalogue.read_bytes()))
-    said = ran("msgfmt", "--check", "--use-fuzzy", "--statistics", "-o", tmp_path / "fr.mo", catalogue)
-    assert "3 fuzzy translations" in said or "3 translated messages" in said, said
+    if by_msginit:
+        ran("msginit", "--no-translator", "--locale=fr.UTF-8", "-i", template, "-o", catalogue)
+    catalogue.write_bytes(through("fr.po", (catalogue if by_msginit else template).read_bytes()))
+    ran("msgfmt", "--check", "--use-fuzzy", "-o", tmp_path / "fr.mo", catalogue)
     with (tmp_path / "fr.mo").open("rb") as file:
         read = gettext.GNUTranslations(file)
-    assert read.gettext('Press "OK" to stop') == 'PRESS "OK" TO STOP'
+    assert read.gettext('Press "OK" in the café') == 'PRESS "OK" IN THE CAFÉ'
     assert read.ngettext("%d file was deleted", "%d files were deleted", 3) == "%d FILES WERE DELETED"
     assert read.gettext("Hello %s, %1$.1f\n") == "HELLO %s, %1$.1f\n"
 

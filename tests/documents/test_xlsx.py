@@ -107,7 +107,7 @@ HOSTILE: tuple[dict[str, str | bytes | None], ...] = (
     {STRINGS: f"<sst {S}>" + "<si><t>word</t></si>" * 600 + "</sst>"},
     {STRINGS: f"<sst {S}><si><t>" + "\n" * 2_000 + "x</t></si></sst>"},
     {STRINGS: f"<sst {S}><si><r/><r><t/></r><rPh><t>x</t></rPh><t>words</t></si><si/></sst>"},
-    {"xl/externalLinks/_rels/externalLink1.xml.rels": RELATION % "externalLink"},
+    {"xl/externalLinks/_rels/externalLink1.xml.rels": RELATION % "externalLinkPath"},
     {"xl/worksheets/_rels/sheet1.xml.rels": RELATION % "oleObject"},
     {"xl/media/a.bin": bytes(7 * MIB)},
     {"../../x": b"x"},

@@ -44,6 +44,8 @@ def read(data: bytes, options: ReadOptions) -> PoDocument:
         line = re.search(r"line (\d+)", str(error))
         where = f" in line {line[1]}" if line else ""
         raise BrokenDocument(f"The catalogue has a syntax error{where}; msgfmt --check shows it.") from None
+    if not named:
+        catalogue.metadata["Content-Type"] = "text/plain; charset=UTF-8"
     return PoDocument(catalogue, text, encoding, options.target)
 
 
