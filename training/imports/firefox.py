@@ -104,6 +104,8 @@ def _stated(metadata: Mapping[str, Any]) -> dict[str, float]:
 def _only_file(folder: Path, pattern: str) -> Path:
     """Return the one file of this name, packed or not; raises ImportRefused if there is none, or a choice."""
     found = [*folder.glob(pattern)] or [*folder.glob(f"{pattern}.gz")]
+    if not found and any(folder.glob(f"{pattern}.zst")):
+        raise ImportRefused(f"{folder}: its files are packed by zstd; unpack them first: zstd -d {folder}/*.zst")
     if len(found) != 1:
         raise ImportRefused(f"{folder}: it has {len(found)} files {pattern} or {pattern}.gz; one is needed")
     return found[0]

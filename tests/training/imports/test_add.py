@@ -1,0 +1,148 @@
+"""`translucent models add` where PyTorch cannot be imported, and the walk of docs/import.md."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service.bundle.load import load_bundle
+from tests.docs.commands import ROOT, commands
+from tests.support.polling import wait_until
+from tests.support.server import free_port, running
+from tests.training.imports.firefox_models import ENGLISH, student_folder
+from training.imports.add import AddOptions, add_model, format_of
+from training.imports.files import ImportRefused
+
+pytestmark = pytest.mark.slow
+
+BLOCKER = """
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ImportError(name + " is not installed here")
+
+sys.meta_path.insert(0, Blocker())
+"""
+TRAINING_ALONE = (
+    "faiss",
+    "huggingface_hub",
+    "lightning",
+    "sacrebleu",
+    "safetensors",
+    "sklearn",
+    "torch",
+    "transformers",
+)
+WALK = "translucent models add enfr"
+
+
+def variables(folder: Path, **more: str) -> dict[str, str]:
+    """Return an environment of serving: what only training installs cannot be imported."""
+    (folder / "blocked").mkdir(exist_ok=True)
+    (folder / "blocked/sitecustomize.py").write_text(BLOCKER.replace("{names}", repr(set(TRAINING_ALONE))))
+    own = {name: value for name, value in os.environ.items() if not name.startswith("TRANSLUCENT_")}
+    return own | {"PYTHONPATH": f"{folder / 'blocked'}{os.pathsep}{ROOT}"} | more
+
+
+def translucent(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "translucent_mt", *arguments],
+        cwd=folder, env=variables(folder), capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a downloaded model."""
+    folder = tmp_path_factory.mktemp("walk")
+    student_folder(folder / "enfr", soft=True)
+    return folder
+
+
+def test_the_walk_of_the_docs_leads_from_a_download_to_a_translation_a_picture_and_a_document(folder: Path) -> None:
+    page = [command.text for command in commands("docs/import.md")]
+    begin = next(number for number, text in enumerate(page) if text.startswith(WALK)) - 1
+    end = next(number for number, text in enumerate(page) if "attention.svg" in text)
+    walk = page[begin : end + 1]
+    assert len(walk) <= 10
+    port = str(free_port())
+    program = f'translucent() {{ {sys.executable} -m translucent_mt "$@"; }}\n'
+    script = (
+        "set -e\ntrap 'kill $(jobs -p)' EXIT\n"
+        + program
+        + "\n".join(walk).replace("localhost:8000", f"localhost:{port}")
+    )
+    done = subprocess.run(
+        ["bash", "-c", script.replace("curl -s", "curl -s --fail")],
+        cwd=folder, env=variables(folder, TRANSLUCENT_PORT=port), capture_output=True, text=True, timeout=900, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert '"translatedText":"' in done.stdout
+    assert (folder / "notes.fr.md").read_text("utf-8").strip()
+    assert "</svg>" in (folder / "attention.svg").read_text("utf-8")
+    manifest = load_bundle(folder / "models/firefox-en-fr").manifest
+    assert manifest.card["imported"]["stated"]
+    compared = {entry["what"] for entry in manifest.raw["parity"]["compared"]}
+    assert "greedy tokens as the float graph chooses" in compared
+
+
+def test_a_running_server_serves_what_is_added(folder: Path) -> None:
+    models = folder / "served"
+    first = translucent(folder, "models", "add", "enfr", "--models-dir", str(models))
+    assert first.returncode == 0, first.stderr
+    with running("-m", "service", "serve", "--models-dir", str(models), "--device", "cpu") as server:
+        more = translucent(
+            folder, "models", "add", "enfr", "--models-dir", str(models), "--name", "other", "--to", "de"
+        )
+        assert more.returncode == 0, more.stderr
+        assert "en → de, MPL-2.0" in more.stdout
+        server.signal(signal.SIGHUP)
+        wait_until(lambda: "de" in _targets(server.url), 60)
+        answer = httpx.post(
+            f"{server.url}/translate", json={"q": ENGLISH[0], "source": "en", "target": "de"}, timeout=60
+        )
+        assert answer.json()["translatedText"]
+
+
+def _targets(url: str) -> list[str]:
+    listed = httpx.get(f"{url}/languages", timeout=60).json()
+    return [target for language in listed if language["code"] == "en" for target in language["targets"]]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"config.json": "{}", "pytorch_model.bin": ""}, "training environment: python -m training import opus-mt"),
+        ({"config.json": "{}", "model.safetensors": ""}, "training environment: python -m training import opus-mt"),
+        ({"model.enfr.intgemm.alphas.bin.zst": ""}, "zstd -d"),
+        ({"model.bin": ""}, "give --from and --to"),
+        ({"notes.txt": ""}, "no model that can be added"),
+    ],
+)
+def test_what_cannot_be_added_is_refused_with_what_to_do(files: dict[str, str], said: str, tmp_path: Path) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    with pytest.raises(ImportRefused, match=said):
+        add_model(tmp_path, tmp_path / "models", AddOptions())
+    assert not (tmp_path / "models").exists()
+    with pytest.raises(ImportRefused, match="no such file or folder"):
+        format_of(tmp_path / "elsewhere")
+
+
+def test_the_command_says_which_extra_is_missing(folder: Path) -> None:
+    names = repr({*TRAINING_ALONE, "onnx"})
+    environment = variables(folder)
+    (folder / "blocked/sitecustomize.py").write_text(BLOCKER.replace("{names}", names))
+    done = subprocess.run(
+        [sys.executable, "-m", "translucent_mt", "models", "add", "enfr"],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "pip install 'translucent-mt[import]'" in done.stderr
+    assert done.stdout == ""
