@@ -1,7 +1,8 @@
 """A model as its float graphs in ONNX Runtime: the original of its int8 graphs where there is no PyTorch."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -26,17 +27,16 @@ ROWS = 16
 
 
 class FloatGraphs:
-    """The fp32 graphs of a model, in a temporary folder for as long as they are used."""
+    """The fp32 graphs of a model; see ``float_graphs``."""
 
     name, is_graph = "the float graph", True
 
-    def __init__(self, model: ModelDescription, state: StateArrays) -> None:
-        self._model, self._state = model, state
+    def __init__(self, model: ModelDescription, state: StateArrays, folder: Path) -> None:
+        self._model, self._state, self._folder = model, state, folder
         self._parameters = parameters_of(model.network, state, self.positions(model.max_tokens))
         self._vocabulary = len(self._parameters.vectors[OUTPUT_BIAS])
-        self._folder = tempfile.TemporaryDirectory()
-        write_float_graphs(model.network, self._parameters, None, Path(self._folder.name))
-        self._stepper = self._stepper_in(Path(self._folder.name))
+        write_float_graphs(model.network, self._parameters, None, folder)
+        self._stepper = self._stepper_in(folder)
 
     def state(self) -> StateArrays:
         """Return the parameters of the model."""
@@ -52,7 +52,7 @@ class FloatGraphs:
     def reference(self, batch: PaddedPairs, bias: Floats | None = None) -> Reference:
         """Return forced decoding by the float graphs; see ``Original``."""
         if bias is None:
-            return self._reference(batch, Path(self._folder.name), self._stepper)
+            return self._reference(batch, self._folder, self._stepper)
         with tempfile.TemporaryDirectory() as name:
             write_float_graphs(self._model.network, self._parameters, bias, Path(name))
             return self._reference(batch, Path(name), self._stepper_in(Path(name)))
@@ -104,3 +104,10 @@ class FloatGraphs:
         best = np.stack([stepper.step(tokens, 1)[0][:, 0] for tokens in batch.target_in.T], 1)
         attention = {kind: weights for kind, weights in result.items() if kind.endswith("attention")}
         return Reference(result["logprobs"], attention, best, self._vocabulary)
+
+
+@contextmanager
+def float_graphs(model: ModelDescription, state: StateArrays) -> Iterator[FloatGraphs]:
+    """Give the fp32 graphs of a model, in a temporary folder."""
+    with tempfile.TemporaryDirectory() as name:
+        yield FloatGraphs(model, state, Path(name))

@@ -10,7 +10,7 @@ from service.bundle.manifest import Precision
 from training.export.bundle import ExportOptions, write_bundle
 from training.export.card import DataCredit, ImportedCard
 from training.export.compare import Original, ParityLimits
-from training.export.float_graphs import FloatGraphs
+from training.export.float_graphs import float_graphs
 from training.export.manifest import ModelDescription, Subwords
 from training.files import git_revision
 from training.imports.calibration import PAIRS, encode_sources, made_up_sources, own_pairs
@@ -43,11 +43,17 @@ def write_import(model: ImportedModel, out_dir: Path, options: ImportOptions, or
     ImportRefused for a text without sentences, ParityError when the graphs do not do what the original does; then
     ``out_dir`` stays as it was.
     """
-    graphs = FloatGraphs(describe(model), model.state)
-    learned = learn_import_shortlist(model, graphs, options.shortlist_text) if options.shortlist_text else None
-    if learned is not None:
-        options.say(str(learned))
-    export = ExportOptions(
+    with float_graphs(describe(model), model.state) as graphs:
+        learned = learn_import_shortlist(model, graphs, options.shortlist_text) if options.shortlist_text else None
+        if learned is not None:
+            options.say(str(learned))
+        pairs = own_pairs(graphs, _sources(model, options))
+        export = _export_options(model, options, learned)
+        return write_bundle(original or graphs, subwords_of(model), describe(model), pairs, out_dir, export)
+
+
+def _export_options(model: ImportedModel, options: ImportOptions, learned: LearnedShortlist | None) -> ExportOptions:
+    return ExportOptions(
         card=card_of(model, learned),
         version=options.version,
         precisions=options.precisions,
@@ -59,8 +65,6 @@ def write_import(model: ImportedModel, out_dir: Path, options: ImportOptions, or
         text_seen=bool(options.text),
         limits=GATE,
     )
-    pairs = own_pairs(graphs, _sources(model, options))
-    return write_bundle(original or graphs, subwords_of(model), describe(model), pairs, out_dir, export)
 
 
 def _sources(model: ImportedModel, options: ImportOptions) -> list[list[int]]:

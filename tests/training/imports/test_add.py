@@ -78,9 +78,10 @@ def test_the_walk_of_the_docs_leads_from_a_download_to_a_translation_a_picture_a
         + program
         + "\n".join(walk).replace("localhost:8000", f"localhost:{port}")
     )
+    environment = variables(folder, TRANSLUCENT_PORT=port)
     done = subprocess.run(
         ["bash", "-c", script.replace("curl -s", "curl -s --fail")],
-        cwd=folder, env=variables(folder, TRANSLUCENT_PORT=port), capture_output=True, text=True, timeout=900, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert '"translatedText":"' in done.stdout

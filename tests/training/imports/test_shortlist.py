@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, write_model
-from training.export.float_graphs import FloatGraphs
+from training.export.float_graphs import float_graphs
 from training.imports.bundle import describe
 from training.imports.files import ImportRefused
 from training.imports.marian import MarianOptions, read_marian
@@ -35,9 +35,10 @@ def test_names_can_be_copied_with_the_pieces_of_the_target(shape: MarianShape, t
 
 def test_lists_hold_only_what_a_translation_may_hold_and_need_enough_text(marian: Path) -> None:
     model = read_marian(marian, MarianOptions("opus-mt-en-fr"))
-    learned = learn_import_shortlist(model, FloatGraphs(describe(model), model.state), PAIRS[:300])
+    with float_graphs(describe(model), model.state) as graphs:
+        learned = learn_import_shortlist(model, graphs, PAIRS[:300])
+        with pytest.raises(ImportRefused, match="has 20 pairs; at least 100 are needed"):
+            learn_import_shortlist(model, graphs, PAIRS[:20])
     producible = set(model.target.producible.tolist())
     assert set(learned.shortlist.always.tolist()) <= producible
     assert set(np.unique(learned.shortlist.likely).tolist()) <= producible | {0}
-    with pytest.raises(ImportRefused, match="has 20 pairs; at least 100 are needed"):
-        learn_import_shortlist(model, FloatGraphs(describe(model), model.state), PAIRS[:20])
