@@ -22,6 +22,7 @@ from training.imports.marian import MarianOptions, read_marian
 from training.imports.network import import_bundle
 from training.imports.originals import OriginalFiles, open_original
 from training.imports.source import ImportedModel, Positions
+from training.imports.stated import STATED, compare_with_stated
 
 app = typer.Typer(help="Make bundles of pretrained models: OPUS-MT, CTranslate2, Argos, Firefox.", no_args_is_help=True)
 
@@ -191,8 +192,12 @@ def _write(model: ImportedModel, output: Path, options: ImportOptions) -> None:
 def check(
     bundle: Annotated[Path, typer.Argument(help="An imported bundle, e.g. models/opus-mt-en-fr.")],
     source: Annotated[
-        str, typer.Argument(help="What it was imported from: the folder, the .argosmodel, or the name on the hub.")
-    ],
+        str | None,
+        typer.Argument(
+            help="What it was imported from: the folder, the .argosmodel, or the name on the hub; nothing for Firefox."
+        ),
+    ] = None,
+    *,
     text: Annotated[Path, typer.Option(help="Sentences of the source language, one a line.", exists=True)],
     references: Annotated[
         Path | None, typer.Option(help="Their translations, one a line: adds BLEU of both.", exists=True)
@@ -208,23 +213,34 @@ def check(
 ) -> None:
     """Compare a bundle with the original in transformers or CTranslate2; writes the result into its card.
 
+    A model of Firefox is compared with the BLEU that its metadata.json states: give that test set.
+
     Every precision of the bundle that runs on a CPU gets a column: int8, and fp32 of an import with --fp32.
     """
     manifest = load_bundle(bundle).manifest
     if "imported" not in manifest.card:
         raise ImportRefused(f"{bundle}: it was not made by `import`, so there is nothing to compare it with")
-    if manifest.card["imported"]["format"] == "firefox":
-        raise ImportRefused(f"{bundle}: Firefox's engine does not run here, so there is nothing to compare it with")
     texts = text.read_text(encoding="utf-8").splitlines()
     wanted = None if references is None else references.read_text(encoding="utf-8").splitlines()
-    files = OriginalFiles(source, revision, spm, target_spm, target)
-    with open_original(manifest, files) as (model, original):
-        figures = compare(bundle, model, original, texts, wanted)
-        write_verdict(bundle, original.name, model.targets[0].language, len(texts), figures)
+    if manifest.card["imported"]["format"] == "firefox":
+        if wanted is None:
+            raise ImportRefused(f"{bundle}: Firefox's engine does not run here; give --references for BLEU and chrF")
+        name, figures = STATED, compare_with_stated(bundle, manifest, texts, wanted)
+        write_verdict(bundle, name, manifest.targets[0].language, len(texts), figures)
+    elif source is None:
+        raise ImportRefused(f"{bundle}: name what it was imported from: the folder, the .argosmodel, or the hub's name")
+    else:
+        files = OriginalFiles(source, revision, spm, target_spm, target)
+        with open_original(manifest, files) as (model, original):
+            name, figures = original.name, compare(bundle, model, original, texts, wanted)
+            write_verdict(bundle, name, model.targets[0].language, len(texts), figures)
     typer.echo(check_table([figure.document() for figure in figures]))
     if "fp32" not in manifest.graphs:
         typer.echo(f"{bundle} has no float graphs: import it with --fp32 or --faithful to compare them, too")
     passed = all(figure.passed for figure in figures)
-    typer.echo(f"{bundle} {'does' if passed else 'does NOT do'} what {original.name} does with {source}")
+    if name == STATED:
+        typer.echo(f"{bundle} {'has' if passed else 'does NOT have'} {STATED}")
+    else:
+        typer.echo(f"{bundle} {'does' if passed else 'does NOT do'} what {name} does with {source}")
     if not passed:
         raise typer.Exit(1)

@@ -124,18 +124,23 @@ def compare(
     the translations themselves, and BLEU of both against references, one a text, if there are any. Raises ImportRefused
     without sentences, or where the references are of another number.
     """
-    if not texts or not all(text.strip() for text in texts):
-        raise ImportRefused("the text to check with needs a sentence on every line, and no empty lines")
-    if references is not None and len(references) != len(texts):
-        raise ImportRefused(f"there are {len(texts)} sentences and {len(references)} references; give one for each")
+    require_sentences(texts, references)
     comparison = _Comparison(bundle, model, original, texts, original.translate(texts, model.decoding), references)
     figures = [Figure("texts with the same source tokens", comparison.same_tokens(), at_least=0.99)]
     if references is not None:
-        figures.append(Figure("BLEU of the original", _bleu(comparison.originals, references)))
+        figures.append(Figure("BLEU of the original", bleu(comparison.originals, references)))
     for precision in LIMITS:
         if precision in comparison.graphs:
             figures += [*comparison.scores(precision), *comparison.translations(precision)]
     return figures
+
+
+def require_sentences(texts: Sequence[str], references: Sequence[str] | None) -> None:
+    """Raise ImportRefused without sentences, or where the references are of another number."""
+    if not texts or not all(text.strip() for text in texts):
+        raise ImportRefused("the text to check with needs a sentence on every line, and no empty lines")
+    if references is not None and len(references) != len(texts):
+        raise ImportRefused(f"there are {len(texts)} sentences and {len(references)} references; give one for each")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +203,10 @@ class _Comparison:
         lower = _share(self._is_lower(*row) for row in zip(self.texts, ours, theirs, strict=True))
         yield Figure("… lower score than the original's own", lower, precision, at_most=limits.lower)
         yield Figure("equal translations, as served by default", equal[1], precision)
-        yield Figure("BLEU against the original's, values=off", _bleu(ours, theirs), precision, at_least=limits.bleu)
-        chrf = float(sacrebleu.corpus_chrf(list(ours), [list(theirs)]).score)
-        yield Figure("chrF against the original's, values=off", chrf, precision)
+        yield Figure("BLEU against the original's, values=off", bleu(ours, theirs), precision, at_least=limits.bleu)
+        yield Figure("chrF against the original's, values=off", chrf(ours, theirs), precision)
         if self.references is not None:
-            scores = [_bleu(found, self.references) for found in (theirs, ours, served)]
+            scores = [bleu(found, self.references) for found in (theirs, ours, served)]
             yield Figure("BLEU, values=off", scores[1], precision)
             yield Figure("BLEU, as served by default", scores[2], precision)
             yield Figure("BLEU lost, values=off", scores[0] - scores[1], precision, at_most=LOST_BLEU)
@@ -231,20 +235,32 @@ class _Comparison:
 
     def _translated(self, precision: Precision, values: str) -> list[str]:
         """Return the service's translations with the bundle's own search settings, one for each text."""
-        languages = self.model.source_languages[0], self.model.targets[0].language
-        command = [sys.executable, "-m", SERVICE, "translate", "--model", str(self.bundle), "--no-split-sentences"]
-        command += ["--values", values, "--precision", precision, "--device", "cpu"]
-        command += ["--from", languages[0], "--to", languages[1], "--input", "-", "--output", "-"]
-        text = "\n".join(self.texts) + "\n"
-        found = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-        if found.returncode:
-            reason = found.stderr.strip().splitlines()[-1]
-            raise ImportRefused(f"{self.bundle}: the service cannot translate with it: {reason}")
-        return found.stdout.removesuffix("\n").split("\n")
+        pair = self.model.source_languages[0], self.model.targets[0].language
+        return served_translations(self.bundle, pair, self.texts, precision, values)
 
 
-def _bleu(translations: Sequence[str], references: Sequence[str]) -> float:
-    return float(sacrebleu.corpus_bleu(list(translations), [list(references)]).score)
+def served_translations(
+    bundle: Path, pair: tuple[str, str], texts: Sequence[str], precision: Precision, values: str
+) -> list[str]:
+    """Return the service's translations, one for each text; raises ImportRefused if it cannot translate."""
+    command = [sys.executable, "-m", SERVICE, "translate", "--model", str(bundle), "--no-split-sentences"]
+    command += ["--values", values, "--precision", precision, "--device", "cpu"]
+    command += ["--from", pair[0], "--to", pair[1], "--input", "-", "--output", "-"]
+    found = subprocess.run(command, input="\n".join(texts) + "\n", capture_output=True, text=True, check=False)
+    if found.returncode:
+        reason = found.stderr.strip().splitlines()[-1]
+        raise ImportRefused(f"{bundle}: the service cannot translate with it: {reason}")
+    return found.stdout.removesuffix("\n").split("\n")
+
+
+def bleu(translations: Sequence[str], references: Sequence[str]) -> float:
+    """Return BLEU as sacrebleu computes it by default."""
+    return float(sacrebleu.corpusbleu(list(translations), [list(references)]).score)
+
+
+def chrf(translations: Sequence[str], references: Sequence[str]) -> float:
+    """Return chrF as sacrebleu computes it by default."""
+    return float(sacrebleu.corpus_chrf(list(translations), [list(references)]).score)
 
 
 def _share(found: Iterable[bool]) -> float:
