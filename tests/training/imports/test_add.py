@@ -29,16 +29,7 @@ class Blocker:
 
 sys.meta_path.insert(0, Blocker())
 """
-TRAINING_ALONE = (
-    "faiss",
-    "huggingface_hub",
-    "lightning",
-    "sacrebleu",
-    "safetensors",
-    "sklearn",
-    "torch",
-    "transformers",
-)
+TRAINING_ALONE = ("faiss", "huggingface_hub", "lightning", "sacrebleu", "safetensors", "sklearn", "torch")
 WALK = "translucent models add enfr"
 
 
@@ -46,8 +37,12 @@ def variables(folder: Path, **more: str) -> dict[str, str]:
     """Return an environment of serving: what only training installs cannot be imported."""
     (folder / "blocked").mkdir(exist_ok=True)
     (folder / "blocked/sitecustomize.py").write_text(BLOCKER.replace("{names}", repr(set(TRAINING_ALONE))))
+    program = folder / "blocked/translucent"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m translucent_mt "$@"\n')
+    program.chmod(0o755)
     own = {name: value for name, value in os.environ.items() if not name.startswith("TRANSLUCENT_")}
-    return own | {"PYTHONPATH": f"{folder / 'blocked'}{os.pathsep}{ROOT}"} | more
+    paths = {"PYTHONPATH": f"{folder / 'blocked'}{os.pathsep}{ROOT}", "PATH": f"{folder / 'blocked'}:{own['PATH']}"}
+    return own | paths | more
 
 
 def translucent(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -72,15 +67,11 @@ def test_the_walk_of_the_docs_leads_from_a_download_to_a_translation_a_picture_a
     walk = page[begin : end + 1]
     assert len(walk) <= 10
     port = str(free_port())
-    program = f'translucent() {{ {sys.executable} -m translucent_mt "$@"; }}\n'
-    script = (
-        "set -e\ntrap 'kill $(jobs -p)' EXIT\n"
-        + program
-        + "\n".join(walk).replace("localhost:8000", f"localhost:{port}")
-    )
+    typed = "\n".join(walk).replace("localhost:8000", f"localhost:{port}").replace("curl -s", "curl -s --fail")
+    script = f"set -e\ntrap 'kill $(jobs -p)' EXIT\n{typed}"
     environment = variables(folder, TRANSLUCENT_PORT=port)
     done = subprocess.run(
-        ["bash", "-c", script.replace("curl -s", "curl -s --fail")],
+        ["bash", "-c", script],
         cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,6 @@
 """Firefox's students in our network and in the engine, against a translator in numpy that another person wrote."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,10 +19,12 @@ from tests.support.decoding import decode
 from tests.support.exported import LOOSE
 from tests.support.marian_files import FIRST, candidates
 from tests.support.marian_reference import UNKNOWN
-from tests.training.imports.firefox_models import ENGLISH, StudentFolder, student_folder
+from tests.training.imports.commands import call, figures, lines, refusal, run
+from tests.training.imports.firefox_models import ENGLISH, FRENCH, StudentFolder, student_folder
 from training.__main__ import app
 from training.data.batching import collate
 from training.imports.bundle import ImportOptions
+from training.imports.check import served_translations
 from training.imports.firefox import FirefoxOptions, read_firefox
 from training.imports.network import import_bundle, network_of
 from training.imports.source import ImportedModel
@@ -158,3 +161,20 @@ def test_candidates_are_those_of_the_file_without_its_filling(shared: bool, tmp_
         filled = candidates(theirs, folder.lists, vocabulary=folder.sizes[1], shared=shared)
         assert expected <= set(filled)
         assert len(filled) - len(expected) <= 8  # <unk> and seven to fill it up
+
+
+def test_a_bundle_is_compared_with_the_scores_that_its_authors_state(bundle: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(bundle, tmp_path / "firefox-en-fr")
+    text, others = lines(tmp_path / "text.en", ENGLISH[:12]), lines(tmp_path / "others.fr", FRENCH[:12])
+    own = lines(tmp_path / "own.fr", served_translations(copy, ("en", "fr"), ENGLISH[:12], "fp32", "off"))
+    check = ["import", "check", copy, "--text", text]
+    printed = call(*check, "--references", own)
+    assert f"{copy} has the scores that its authors state" in printed
+    assert "sentences a second" in printed
+    found = figures(copy)
+    assert found["flores bleu, stated by its authors", None] == 12.3
+    assert found["BLEU, values=off", "fp32"] == pytest.approx(100)
+    assert found["BLEU below the stated", "fp32"] == pytest.approx(-87.7)
+    assert run(*check, "--references", others).exit_code == 1  # a student of random weights
+    assert "this bundle does NOT have them" in (copy / "README.md").read_text("utf-8")
+    assert "give --references" in str(refusal(*check))
