@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from service.engine import AttentionMap, FloatArray, InvalidOption, Search, Selector, Token
+from service.engine import AttentionMap, InvalidOption, Search
 from service.figures import exports
 from service.figures.figure import compare, contrast, one
 from service.figures.labels import labels
@@ -24,83 +24,21 @@ if TYPE_CHECKING:
 
 
 class Attention:
-    """Attention weights of one sentence pair, their tokens, and the model's scores of the translation.
-
-    `weights` has the axes that `axes` names, such as ("target", "source"); a row without known weights is NaN.
-    """
+    """Attention weights of one sentence pair, their tokens, and the model's scores of the translation."""
 
     def __init__(self, found: AttentionMap, model: Model) -> None:
         self._map, self._model = found, model
-
-    @property
-    def weights(self) -> FloatArray:
-        """Return the weights, whose rows sum to 1; for occlusion the log-probability that each token loses."""
-        return self._map.weights
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """Return the names of the axes: layer and head come first if all are shown."""
-        return self._map.axes
-
-    @property
-    def source(self) -> str:
-        """Return the source text."""
-        return self._map.source_text
-
-    @property
-    def target(self) -> str:
-        """Return the translation."""
-        return self._map.target_text
-
-    @property
-    def rows(self) -> tuple[Token, ...]:
-        """Return the tokens of the last axis but one, with their places in the text."""
-        return row_tokens(self._map)
-
-    @property
-    def columns(self) -> tuple[Token, ...]:
-        """Return the tokens of the last axis, with their places in the text."""
-        return column_tokens(self._map)
-
-    @property
-    def alignment(self) -> tuple[tuple[int, int], ...]:
-        """Return pairs of aligned (source token, target token)."""
-        return self._map.alignment
-
-    @property
-    def score(self) -> float:
-        """Return the log-probability of the translation after the length penalty."""
-        return self._map.score
-
-    @property
-    def token_logprobs(self) -> tuple[float, ...]:
-        """Return the natural log-probability of each target token."""
-        return self._map.token_logprobs
-
-    @property
-    def token_ranks(self) -> tuple[int, ...]:
-        """Return the rank of each target token at its step; 1 is the model's first choice."""
-        return self._map.token_ranks
-
-    @property
-    def kind(self) -> Literal["cross", "encoder", "decoder", "occlusion", "sentence"]:
-        """Return which attention it is."""
-        return self._map.kind
-
-    @property
-    def layer(self) -> Selector:
-        """Return the layer: a number from 0, align, mean or all."""
-        return self._map.layer
-
-    @property
-    def head(self) -> Selector:
-        """Return the head: a number from 0, align, mean or all."""
-        return self._map.head
-
-    @property
-    def digest(self) -> str:
-        """Return the digest of the model that computed it."""
-        return self._map.digest
+        self.source, self.target = found.source_text, found.target_text  #: the two texts
+        self.kind, self.layer, self.head = found.kind, found.layer, found.head  #: which attention; numbers count from 0
+        self.axes = found.axes  #: of `weights`, such as ("target", "source"); first layer and head if all are shown
+        #: Rows sum to 1, one without known weights is NaN; for occlusion, the log-probability that each token loses.
+        self.weights = found.weights
+        self.rows, self.columns = row_tokens(found), column_tokens(found)  #: of the last axes
+        self.alignment = found.alignment  #: pairs of aligned (source token, target token)
+        self.score = found.score  #: log-probability of the translation after the length penalty
+        self.token_logprobs = found.token_logprobs  #: natural logarithms, of each target token
+        self.token_ranks = found.token_ranks  #: 1 is the model's first choice at that step
+        self.digest = found.digest  #: of the model
 
     @property
     def search(self) -> Search:

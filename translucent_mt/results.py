@@ -29,52 +29,14 @@ class Sentence:
     ) -> None:
         """Set the details of a translation with these options."""
         self._detail, self._attend, self._options = detail, attend, options or {}
-        self.language = language
-
-    @property
-    def source(self) -> str:
-        """Return the source sentence."""
-        return self._detail.source_text
-
-    @property
-    def text(self) -> str:
-        """Return its translation."""
-        return self._detail.target_text
-
-    @property
-    def source_tokens(self) -> tuple[Token, ...]:
-        """Return the tokens that the model read."""
-        return self._detail.source_tokens
-
-    @property
-    def tokens(self) -> tuple[Token, ...]:
-        """Return the tokens that the model wrote."""
-        return self._detail.target_tokens
-
-    @property
-    def token_logprobs(self) -> tuple[float, ...]:
-        """Return the natural log-probability of each written token."""
-        return self._detail.token_logprobs
-
-    @property
-    def alignment(self) -> tuple[tuple[int, int], ...]:
-        """Return pairs of aligned (source token, written token)."""
-        return self._detail.alignment
-
-    @property
-    def word_alignment(self) -> tuple[tuple[int, int], ...]:
-        """Return pairs of aligned words, by their numbers in `source.split()` and `text.split()`."""
-        return self._detail.word_alignment
-
-    @property
-    def score(self) -> float:
-        """Return the log-probability after the length penalty."""
-        return self._detail.score
-
-    @property
-    def quality(self) -> float | None:
-        """Return the probability that a reader would call it usable; None if the model gives none."""
-        return self._detail.quality
+        self.language = language  #: of the source
+        self.source, self.text = detail.source_text, detail.target_text  #: the sentence and its translation
+        self.source_tokens, self.tokens = detail.source_tokens, detail.target_tokens  #: what the model read and wrote
+        self.token_logprobs = detail.token_logprobs  #: natural logarithms, of each written token
+        self.alignment = detail.alignment  #: pairs of aligned (source token, written token)
+        self.word_alignment = detail.word_alignment  #: by the numbers of words in source.split() and text.split()
+        self.score = detail.score  #: log-probability after the length penalty
+        self.quality = detail.quality  #: probability that a reader would call it usable; None if the model gives none
 
     @cached_property
     def attention(self) -> Attention:
@@ -202,31 +164,15 @@ class Translations(list[Translation]):
         return display.table((each.source, each.text, each.quality) for each in self)
 
 
-@dataclass(frozen=True, eq=False)
 class Score:
     """The model's opinion of a given translation; the attention was computed with it."""
 
-    attention: Attention
-
-    @property
-    def score(self) -> float:
-        """Return the log-probability after the length penalty; `float` gives the same."""
-        return self.attention.score
-
-    @property
-    def tokens(self) -> tuple[Token, ...]:
-        """Return the tokens of the given translation."""
-        return self.attention.rows
-
-    @property
-    def token_logprobs(self) -> tuple[float, ...]:
-        """Return the log-probability of each token."""
-        return self.attention.token_logprobs
-
-    @property
-    def token_ranks(self) -> tuple[int, ...]:
-        """Return the rank of each token; 1 is the model's first choice."""
-        return self.attention.token_ranks
+    def __init__(self, attention: Attention) -> None:
+        self.attention = attention
+        self.score = attention.score  #: log-probability after the length penalty; `float` gives the same
+        self.tokens = attention.rows  #: of the given translation
+        self.token_logprobs = attention.token_logprobs  #: natural logarithms, of each token
+        self.token_ranks = attention.token_ranks  #: 1 is the model's first choice
 
     def to_pandas(self) -> DataFrame:
         """Return one row for each token of the given translation."""
