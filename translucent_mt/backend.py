@@ -1,14 +1,14 @@
-"""What a translator needs of the place where the model runs: this process, or a server."""
+"""What goes to the place where a model runs, this process or a server, and what comes back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Any, Literal, TypedDict
 
-from service.engine import AttentionMap, Selector, SentenceDetail
 from service.engine import EngineError as EngineError
 from service.engine import InvalidInput as InvalidInput
 from service.engine import Overloaded as Overloaded
+from service.engine import Selector, SentenceDetail
 from service.engine import Token as Token
 
 
@@ -102,25 +102,3 @@ class Translated:
     sentences: tuple[SentenceDetail, ...] = ()
     quality: float | None = None
     source: str = ""  # the language of the text: the requested one, or the one that a server detected
-
-
-class Backend(Protocol):
-    """Where the model runs. Every method raises EngineError."""
-
-    @property
-    def model(self) -> Model:
-        """Return the description of the model."""
-
-    async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[Translated]:
-        """Translate texts, each cut into sentences."""
-
-    async def attention(
-        self, text: str, target_text: str | None, options: AttentionOptions, source: str | None = None
-    ) -> AttentionMap:
-        """Return the attention of a sentence and its own translation, or of the given one.
-
-        `source` is the language of the text, where a server has detected it.
-        """
-
-    async def close(self) -> None:
-        """Free the model, or close the connections."""

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, Unpack, overload
 from service.engine import InvalidOption
 from translucent_mt import event_loop
 from translucent_mt.attention import Attention
-from translucent_mt.backend import AttentionOptions, Backend, ConnectOptions, LoadOptions, Model, TranslationOptions
+from translucent_mt.backend import AttentionOptions, ConnectOptions, LoadOptions, Model, TranslationOptions
 from translucent_mt.checks import check_options, listed
 from translucent_mt.client import HttpBackend
 from translucent_mt.local import LocalBackend
@@ -19,6 +19,7 @@ Result = TypeVar("Result")
 AT_ONCE = 4  # attention requests in flight for one call; the model runs them together
 
 Text = str | Sentence | Translation
+Backend = LocalBackend | HttpBackend  # where the model runs
 
 
 def _pairs(source: str | Sequence[str], target: str | Sequence[str]) -> list[tuple[str, str]]:
