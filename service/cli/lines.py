@@ -63,22 +63,20 @@ def count_lines(path: Path | None) -> int | None:
 
 
 @contextlib.contextmanager
-def line_writer(path: Path | None, name: str, *, to_standard_output: bool = False) -> Iterator[WriteLines]:
-    """Open a file and give a function that writes lines to it; without one, to standard output or nowhere.
+def line_writer(path: Path, name: str) -> Iterator[WriteLines]:
+    """Open a file, or standard output, and give a function that writes lines to it and flushes them.
 
-    Raise InvalidInput if it cannot be opened. The lines are flushed at once.
+    Raise InvalidInput if it cannot be opened.
     """
-    if path == STANDARD or (path is None and to_standard_output):
+    if path == STANDARD:
         yield functools.partial(_write, sys.stdout.buffer)
-    elif path is None:
-        yield lambda _lines: None
-    else:
-        try:
-            file = path.open("wb")
-        except OSError as error:
-            raise InvalidInput(f"{name} {path} cannot be written: {error.strerror}.") from error
-        with file:
-            yield functools.partial(_write, file)
+        return
+    try:
+        file = path.open("wb")
+    except OSError as error:
+        raise InvalidInput(f"{name} {path} cannot be written: {error.strerror}.") from error
+    with file:
+        yield functools.partial(_write, file)
 
 
 def _write(file: BinaryIO, lines: Sequence[str]) -> None:

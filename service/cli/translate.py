@@ -12,9 +12,10 @@ import json
 import sys
 from bisect import bisect_right
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import NoReturn
 
 from tqdm import tqdm
@@ -23,7 +24,6 @@ from service.bundle.alignment import pharaoh, white_space_words
 from service.bundle.confidence import SIGNALS
 from service.cli.lines import (
     STANDARD,
-    WriteLines,
     check_paths_differ,
     count_lines,
     is_terminal,
@@ -69,27 +69,6 @@ class Line:
     quality: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """The files of the results."""
-
-    texts: WriteLines
-    alignments: WriteLines
-    scores: WriteLines
-    quality: WriteLines
-    signals: WriteLines
-    low: list[int] = field(default_factory=list)  # the sentences below the minimal quality in each line so far
-
-    def write(self, lines: Sequence[Line]) -> None:
-        """Write the lines to each file."""
-        self.low.extend(sum(each.low for each in line.qualities) for line in lines)
-        self.texts([line.text for line in lines])
-        self.alignments([pharaoh(line.links) for line in lines])
-        self.scores([f"{line.score:.6f}" for line in lines])
-        self.quality(["" if line.quality is None else f"{line.quality:.4f}" for line in lines])
-        self.signals([_signals(line) for line in lines])
-
-
 def _signals(line: Line) -> str:
     """Return the sentences of a line as JSON: the length of each source, which is its weight, and its signals."""
     rows = [
@@ -133,10 +112,7 @@ def check_options(options: BulkOptions) -> None:
             "The quality is that of the model's own translations, so it needs a call without --target-file."
         )
     source = None if options.texts else options.input or STANDARD
-    output = None if options.target_file else options.output or STANDARD
-    check_paths_differ(
-        (source, options.target_file), (output, options.alignments, options.scores, options.quality, options.signals)
-    )
+    check_paths_differ((source, options.target_file), [path for path, _, _ in _outputs(options)])
 
 
 async def _run(options: BulkOptions, opened: OpenedModels) -> None:
@@ -146,34 +122,48 @@ async def _run(options: BulkOptions, opened: OpenedModels) -> None:
         )
         if options.target_file:
             columns.append(files.enter_context(read_lines(options.target_file, THE_TARGETS)))
-        outputs = Outputs(
-            files.enter_context(line_writer(options.output, "--output", to_standard_output=not options.target_file)),
-            files.enter_context(line_writer(options.alignments, "--alignments")),
-            files.enter_context(line_writer(options.scores, "--scores")),
-            files.enter_context(line_writer(options.quality, "--quality")),
-            files.enter_context(line_writer(options.signals, "--signals")),
-        )
+        outputs = [
+            (files.enter_context(line_writer(path, name)), shown) for path, name, shown in _outputs(options) if path
+        ]
+        low: list[int] = []  # the sentences below the minimal quality in each line so far
+
+        def write(lines: Sequence[Line]) -> None:
+            low.extend(sum(each.low for each in line.qualities) for line in lines)
+            for write_lines, shown in outputs:
+                write_lines([shown(line) for line in lines])
+
         typed = not options.texts and is_terminal(options.input)
         try:
             await opened.start()
             with _progress(options) as bar:
-                await _stream(columns, typed, outputs, _Work(opened, options.split_sentences, bar))
+                await _stream(columns, typed, write, _Work(opened, options.split_sentences, bar))
         finally:
             await opened.stop()
         if options.min_quality is not None:
-            sys.stderr.write(low_quality_note(outputs.low, options))
+            sys.stderr.write(low_quality_note(low, options))
 
 
-async def _stream(columns: Sequence[Iterator[str]], typed: bool, outputs: Outputs, work: _Work) -> None:
+def _outputs(options: BulkOptions) -> Iterator[tuple[Path | None, str, Callable[[Line], str]]]:
+    """Yield each file of results, None if it is not wanted, the name of its option, and what it says of a line."""
+    yield options.output or (None if options.target_file else STANDARD), "--output", lambda line: line.text
+    yield options.alignments, "--alignments", lambda line: pharaoh(line.links)
+    yield options.scores, "--scores", lambda line: f"{line.score:.6f}"
+    yield options.quality, "--quality", lambda line: "" if line.quality is None else f"{line.quality:.4f}"
+    yield options.signals, "--signals", _signals
+
+
+async def _stream(
+    columns: Sequence[Iterator[str]], typed: bool, write: Callable[[Sequence[Line]], None], work: _Work
+) -> None:
     """Keep a few windows in progress, and write each when it and all earlier ones are done."""
     in_progress: deque[asyncio.Task[list[Line]]] = deque()
     try:
         async for window in _windows(columns, typed):
             in_progress.append(asyncio.create_task(work.window(window)))
             if len(in_progress) >= WINDOWS_IN_PROGRESS or typed:
-                outputs.write(await in_progress.popleft())
+                write(await in_progress.popleft())
         while in_progress:
-            outputs.write(await in_progress.popleft())
+            write(await in_progress.popleft())
     finally:
         for task in in_progress:
             task.cancel()
