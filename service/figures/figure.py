@@ -1,6 +1,7 @@
 """The content of a picture, independent of the renderer: panels of weights, their labels, a heading."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -124,24 +125,10 @@ def _panels(found: AttentionMap) -> tuple[Panel, ...]:
     if found.scores is not None:
         known = np.isfinite(found.scores.scores)
         weights, signed = np.where(known, found.scores.scores, np.nan).astype(np.float32), True
-    if weights.ndim == 2:
-        return (_panel(found, "", weights, signed=signed),)
-    layers = range(weights.shape[0]) if "layer" in found.axes else (None,)
     panels = []
-    for layer in layers:
-        inner = weights if layer is None else weights[layer]
-        heads = range(inner.shape[0]) if "head" in found.axes else (None,)
-        for head in heads:
-            names = ("" if layer is None else f"layer {layer + 1}", "" if head is None else f"head {head + 1}")
-            panels.append(
-                _panel(
-                    found,
-                    " · ".join(filter(None, names)),
-                    inner if head is None else inner[head],
-                    signed=signed,
-                    names=names,
-                )
-            )
+    for place in np.ndindex(weights.shape[:-2]):  # every layer and head, or the only ones
+        names = {axis: f"{axis} {number + 1}" for axis, number in zip(found.axes, place, strict=False)}
+        panels.append(_panel(found, " · ".join(names.values()), weights[place], signed=signed, names=names))
     return tuple(panels)
 
 
@@ -152,7 +139,7 @@ def _panel(
     *,
     signed: bool = False,
     scored: bool = False,
-    names: tuple[str, str] = ("", ""),
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> Panel:
     marked = found.alignment if found.kind == "cross" and not signed and found.weights.ndim == 2 else ()
     rows, columns = labels(row_tokens(found)), labels(column_tokens(found))
@@ -167,8 +154,8 @@ def _panel(
         scores=tuple(zip(found.token_logprobs, found.token_ranks, strict=True)) if scored else (),
         signed=signed,
         quantity=_quantity(found, signed),
-        layer=names[0],
-        head=names[1],
+        layer=names.get("layer", ""),
+        head=names.get("head", ""),
     )
 
 
