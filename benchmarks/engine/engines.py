@@ -133,23 +133,6 @@ class CTranslate2:
         return found
 
 
-class Converted(CTranslate2):
-    """CTranslate2 with the checkpoint that a bundle was imported from, converted by CTranslate2's own converter.
-
-    The folder stands beside the bundle (`benchmarks.imports.costs`).
-    """
-
-    def __init__(self, bundle: Path, precision: str) -> None:
-        from benchmarks.engine import ctranslate2_model
-
-        self._module, self._precision = ctranslate2_model, precision
-        self._folder = bundle.with_name(f"{bundle.name}.ctranslate2")
-        self._pieces = [piece.removeprefix(" ") for piece in ctranslate2_model.vocabulary(bundle)]
-        self._ids = {piece: number for number, piece in enumerate(self._pieces)}
-        self._translators = {}
-        self._setting = Setting(1, 1, 1)
-
-
 class Torch:
     """The PyTorch network, eager or compiled: float32 on one thread, and half precision on a GPU."""
 
@@ -206,6 +189,5 @@ class Torch:
 ENGINES: dict[str, type[Translucent | CTranslate2 | Torch]] = {
     "translucent": Translucent,
     "ctranslate2": CTranslate2,
-    "converted": Converted,
     "torch": Torch,
 }

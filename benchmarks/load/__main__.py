@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.corpora import ROOT, load_corpus
 from benchmarks.load.arrivals import percentile, poisson, should_raise_rate, verdict
 from benchmarks.load.client import Answer, Client, send
-from benchmarks.load.other_work import MOST, Usage
+from benchmarks.load.processor_time import MOST, Usage
 from benchmarks.load.servers import Server, serving
 from benchmarks.machine import heading
 from benchmarks.tables import markdown, put

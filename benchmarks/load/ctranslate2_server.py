@@ -39,10 +39,8 @@ class Batcher:
     """Collects requests for a short time, then translates all of them with one call."""
 
     def __init__(self, bundle: Path, workers: int, device: str) -> None:
-        converted = bundle.with_name(f"{bundle.name}.ctranslate2")  # by its own converter (benchmarks.imports)
-        if not converted.is_dir():
-            converted = Path(tempfile.mkdtemp(prefix="ctranslate2-"))
-            build(bundle, converted)
+        converted = Path(tempfile.mkdtemp(prefix="ctranslate2-"))
+        build(bundle, converted)
         self._translator = open_translator(converted, "float16" if device == "cuda" else "int8", device, workers)
         files = [bundle / name for name in ("tokenizer.json", "target_tokenizer.json")]
         self._tokenizer, *target = (tokenizers.Tokenizer.from_file(str(path)) for path in files if path.is_file())

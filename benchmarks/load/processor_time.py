@@ -1,20 +1,46 @@
-"""`python -m benchmarks.load.processor_time`: the processor time of a request in each process.
+"""Processor time of a server's processes, and of other programs; a measurement with much of theirs is repeated."""
 
-Processor time is hardly disturbed by other work on the machine, so that two versions can be compared there too.
-"""
+from __future__ import annotations
 
-import argparse
-import asyncio
+import os
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from benchmarks.corpora import ROOT, load_corpus
-from benchmarks.load.arrivals import percentile, poisson
-from benchmarks.load.client import Answer, Client, send
-from benchmarks.load.servers import Server, process_tree, serving
-from benchmarks.machine import heading
-from benchmarks.tables import markdown
+from benchmarks.load.servers import process_tree
+
+MOST = 0.1
+"""The share of all cores from which a measurement counts as disturbed; the kernel alone takes 0.04."""
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Usage(NamedTuple):
+    """Seconds since some moment: of the clock, of all cores at work, and of the processor in each measured process."""
+
+    clock: float
+    busy: float
+    processes: dict[int, float]  # by the process at the root of each tree
+    client: float
+
+    @classmethod
+    def of(cls, roots: Sequence[int]) -> Self:
+        """Return the usage of the machine, of these process trees, and of this process."""
+        processes = {root: sum(process_times(root).values()) for root in roots}
+        return cls(time.perf_counter(), busy_seconds(), processes, time.process_time())
+
+    def others_since(self, before: Usage) -> float:
+        """Return the share of all cores that other processes used since then."""
+        own = sum(self.processes.values()) - sum(before.processes.values()) + self.client - before.client
+        seconds = (self.clock - before.clock) * (os.cpu_count() or 1)
+        return max(0.0, (self.busy - before.busy - own) / seconds)
+
+
+def busy_seconds() -> float:
+    """Return the seconds in which any core of the machine was at work, or taken away by the hypervisor."""
+    fields = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]
+    user, nice, system, _idle, _wait, irq, softirq, steal = map(int, fields)
+    return (user + nice + system + irq + softirq + steal) / _TICKS
 
 
 class Spent(NamedTuple):
@@ -22,29 +48,6 @@ class Spent(NamedTuple):
 
     http: float  # the process that answers HTTP, all its threads
     engine: float  # the engine processes, all their threads
-
-
-def main() -> None:
-    """Measure the service round by round and print a table."""
-    options = _options()
-    texts = load_corpus("tatoeba", "en-fr", 400).sources
-    settings = dict(setting.split("=", 1) for setting in options.settings)
-    with serving("translucent", [options.bundle], **settings) as server:
-        client = Client("127.0.0.1", server.port)
-        asyncio.run(send(client, texts[:50], [0.02 * number for number in range(50)], _fields(options)))
-        rounds = [asyncio.run(_round(server, texts, options, number)) for number in range(options.rounds)]
-    print(heading())  # noqa: T201
-    print(table(rounds))  # noqa: T201
-
-
-async def _round(
-    server: Server, texts: Sequence[str], options: argparse.Namespace, number: int
-) -> tuple[Spent, list[Answer]]:
-    client = Client("127.0.0.1", server.port)
-    before = process_times(server.pid)
-    answers = await send(client, texts, poisson(options.rate, options.seconds, number), _fields(options))
-    await client.close()
-    return spent(server.pid, before, process_times(server.pid), len(answers)), answers
 
 
 def spent(http: int, before: Mapping[int, float], after: Mapping[int, float], requests: int) -> Spent:
@@ -64,38 +67,3 @@ def process_times(pid: int) -> dict[int, float]:
         / 1e9
         for process in process_tree(pid)
     }
-
-
-def table(rounds: Sequence[tuple[Spent, list[Answer]]]) -> str:
-    """Return one row for each round."""
-    lines = []
-    for number, (each, answers) in enumerate(rounds, 1):
-        seconds = [answer.seconds for answer in answers if answer.good]
-        lines.append(
-            [
-                *(number, len(answers), len(answers) - len(seconds)),
-                *(f"{1000 * percentile(seconds, share):.0f}" for share in (0.5, 0.99)),
-                *(f"{each.http:.3f}", f"{each.engine:.3f}"),
-            ]
-        )
-    head = ("round", "requests", "errors", "p50 ms", "p99 ms", "HTTP process ms", "engine processes ms")
-    return markdown(head, lines)
-
-
-def _fields(options: argparse.Namespace) -> dict[str, object]:
-    return {"source": "en", "target": "fr", "beam_size": options.beam}
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bundle", type=Path, default=ROOT / "models" / "transformer-en-fr")
-    parser.add_argument("--rate", type=float, default=150.0, help="requests a second")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each round")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--beam", type=int, default=4)
-    parser.add_argument("--settings", nargs="*", default=[], metavar="TRANSLUCENT_X=Y")
-    return parser.parse_args()
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.corpora import load_corpus
 from benchmarks.load.__main__ import with_repeats
 from benchmarks.load.arrivals import percentile, poisson, should_raise_rate, verdict
-from benchmarks.load.other_work import Usage
+from benchmarks.load.processor_time import Usage
 from benchmarks.tables import markdown, put
 
 

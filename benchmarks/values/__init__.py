@@ -1,1 +1,0 @@
-"""How many values (numbers, addresses, placeholders, …) survive a translation, and at what cost."""
