@@ -17,9 +17,8 @@ from service.cli.translate import run
 from service.engine.errors import BundleMissing, InputTooLong, InvalidInput, InvalidOption, InvalidText
 from service.engine.translation.translator import Translator
 from service.glossaries.checks import InvalidGlossary
-from tests.support.fake_worker import MirrorWorker
+from tests.support.fake_worker import MirrorWorker, translator_of
 from tests.support.manifests import write_bundle
-from tests.support.translators import translator_of
 
 WARM_UPS = 2
 Translate = Callable[..., str]

@@ -9,8 +9,7 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine import open_translator
 from service.engine.translation.translator import Translator
-from tests.support.fake_worker import MirrorWorker
-from tests.support.translators import translator_of
+from tests.support.fake_worker import MirrorWorker, translator_of
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 

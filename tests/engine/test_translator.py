@@ -14,8 +14,7 @@ from service.engine.events import ignore_event
 from service.engine.model_info import WorkerState
 from service.engine.translation.translator import Translator
 from service.engine.types import AttentionOptions, TranslationOptions
-from tests.support.fake_worker import MirrorWorker
-from tests.support.translators import translator_of
+from tests.support.fake_worker import MirrorWorker, translator_of
 
 TEXT = "\n  I lost.   He's calm! 😀\r\n\r\n- Ete\u0301, 中.\t12:30 \u00a0"
 

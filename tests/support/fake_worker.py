@@ -1,4 +1,4 @@
-"""A worker without a model: its translation of a sentence is the sentence itself, word for word."""
+"""A worker without a model: it translates a sentence as the sentence itself, word for word; a translator over it."""
 
 import time
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from service.bundle.manifest import parse_manifest
 from service.engine.attention.selection import check_size, selected_scores
 from service.engine.errors import EngineError
 from service.engine.jobs import (
@@ -18,8 +19,12 @@ from service.engine.jobs import (
     SentenceJob,
     SentenceResult,
 )
-from service.engine.model_info import WorkerState
+from service.engine.model_info import ModelInfo, WorkerState
 from service.engine.scheduling.admission import QueueStatus, WorkerStatus
+from service.engine.scheduling.interface import SentenceWorker
+from service.engine.translation.translator import Translator
+from tests.support.manifests import manifest_document
+from tests.support.vocabulary import small_tokenizers
 
 LAYERS, HEADS = 2, 4
 
@@ -126,3 +131,14 @@ def attention(rows: int, columns: int) -> FloatArray:
 def causal(size: int) -> FloatArray:
     weights = np.tril(np.ones((LAYERS, HEADS, size, size), dtype=np.float32))
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True), dtype=np.float32)
+
+
+def translator_of(worker: SentenceWorker, limit: int = 256, wrap_tokens: int | None = None) -> Translator:
+    """Return a translator whose sentences go to this worker."""
+    limits = {"source_tokens": limit, "target_tokens": limit}
+    manifest = parse_manifest(manifest_document(limits=limits))
+    info = ModelInfo(
+        *("transformer-en-fr", "1", "transformer", "en", "fr", "sha256:0", "int8", "cpu", "cpu", "none"),
+        *(limit, limit, manifest.raw["attention"], manifest.card),
+    )
+    return Translator(manifest, info, small_tokenizers(), worker, wrap_tokens=wrap_tokens)

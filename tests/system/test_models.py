@@ -53,36 +53,3 @@ def test_the_sentences_everybody_knows(
             given = of(model, q=[spelled(text) for text in SENTENCES])
             found = httpx.post(f"{server.url}/translate", json=given, timeout=60).json()["translatedText"]
             assert all(text in accepted for text, accepted in zip(found, KNOWN, strict=True)), found
-
-
-def check_attention(body: dict[str, Any], text: str) -> None:
-    """Shape, sums and positions of a map of subwords."""
-    source, target = body["source"], body["target"]
-    assert source["text"] == text
-    for side in (source, target):
-        for token in side["tokens"]:
-            assert token["text"] == side["text"][token["start"] : token["end"]]
-        assert side["tokens"][-1]["special"] == "</s>"
-    assert body["axes"] == ["target", "source"]
-    assert len(body["weights"]) == len(body["token_logprobs"]) == len(body["token_ranks"]) == len(target["tokens"])
-    *rows, last = body["weights"]
-    if body["step"] == "consume":
-        assert last == [None] * len(source["tokens"])
-    for row in rows if body["step"] == "consume" else body["weights"]:
-        assert len(row) == len(source["tokens"])
-        assert sum(row) == pytest.approx(1, abs=1e-3)
-
-
-@pytest.mark.parametrize("text", ["I lost.", "  He's  calm, 🎉 isn't he? ", "été"])
-def test_attention_has_its_shape_and_points_into_the_text(
-    server: ServerProcess, models: list[dict[str, Any]], text: str
-) -> None:
-    for model in models:
-        for fields in ({}, {"target_text": "C'est  perdu. 🎉"}):
-            answer = httpx.get(f"{server.url}/attention", params=of(model, text=text, **fields), timeout=30)
-            assert answer.status_code == 200, answer.text
-            assert answer.json()["digest"] == model["digest"]
-            check_attention(answer.json(), text)
-        kinds = ("encoder", "decoder")
-        statuses = {httpx.get(answer.url.copy_set_param("kind", kind)).status_code for kind in kinds}
-        assert statuses == {400 if model["attention"]["encoder"] is None else 200}

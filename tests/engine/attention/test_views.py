@@ -11,8 +11,7 @@ from service.engine.jobs import AttentionKind
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.translation.translator import Translator
 from service.engine.types import AttentionOptions, TokenKind, TranslationOptions
-from tests.support.fake_worker import MirrorWorker
-from tests.support.translators import translator_of
+from tests.support.fake_worker import MirrorWorker, translator_of
 
 
 async def test_attention_of_the_models_own_translation(translator: Translator) -> None:
