@@ -1,43 +1,22 @@
-"""Language tags over HTTP, with a real bundle from English into Brazilian Portuguese (so its manifest says)."""
+"""Language tags over HTTP, with models from English into Brazilian Portuguese, simplified Chinese and German."""
 
-import json
-import shutil
-from collections.abc import AsyncIterator
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
-from service.api.app import create_app
 from service.api.languages import language_name
-from service.api.state import Service
-from service.engine.registry import Registry
-from service.metrics import Metrics
-from service.settings import Settings
-from tests.support.api_client import Client, calling
+from tests.support.api_client import Client
+from tests.support.fake_engine import DummyRegistry
 
-BUNDLE = Path(__file__).parents[2] / "data" / "bundles" / "multi30k-transformer-en-de"
 TEXT = "a man in a blue shirt is standing on a ladder cleaning a window ."
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the bundle for three pairs: copies with other manifests."""
-    folder = tmp_path_factory.mktemp("models")
-    for name, target in (("brazilian", "pt-BR"), ("chinese", "zh-hans"), ("german", "de")):
-        shutil.copytree(BUNDLE, folder / name)
-        manifest = json.loads((BUNDLE / "manifest.json").read_text("utf-8"))
-        manifest |= {"name": name, "target_language": target}
-        (folder / name / "manifest.json").write_text(json.dumps(manifest), "utf-8")
-    return folder
-
-
 @pytest.fixture
-async def client(models: Path) -> AsyncIterator[Client]:
-    registry = Registry(models)
-    await registry.start()
-    async with calling(create_app(Service(Settings(), registry, Metrics()))) as client:
-        yield client
-    await registry.stop(0.0)
+def registry() -> DummyRegistry:
+    found = DummyRegistry()
+    for translator, target in zip(found.translators.values(), ("pt-BR", "zh-Hans", "de"), strict=True):
+        translator.info = replace(translator.info, target_language=target)
+    return found
 
 
 async def test_a_regional_language_is_served_under_every_name_it_has(client: Client) -> None:
