@@ -9,19 +9,10 @@ import pytest
 from training.alignment.eflomal import align_both_ways, compare, gold_line, silver, split_words
 from training.alignment.gold import AlignmentError, Gold, Links, alignment_error_rate, read_gold
 from training.alignment.head_search import Sample, describe, find_links, rank_heads
-from training.evaluation.scored_pairs import tokens_of_words
 
 
 def linked(*pairs: tuple[int, int]) -> Links:
     return frozenset(pairs)
-
-
-def test_tokens_belong_to_the_word_they_begin_in() -> None:
-    text = "  l'ami  est là"
-    offsets = [(2, 3), (3, 4), (4, 7), (7, 12), (12, 13), (13, 15)]  # spaces before a word are in its token's span
-    assert tokens_of_words(text, offsets) == [[0, 1, 2], [3], [4, 5]]
-    assert tokens_of_words("", []) == []
-    assert tokens_of_words("one two", [(0, 3)]) == [[0], []]
 
 
 def test_error_rate_by_hand() -> None:
@@ -62,16 +53,6 @@ def test_a_threshold_is_chosen_when_doubtful_links_are_wrong() -> None:
     assert best.aer == 0
     assert best.threshold is not None
     assert "weight at least" in describe(best)
-
-
-def test_gold_files_tell_sure_from_possible(tmp_path: Path) -> None:
-    path = tmp_path / "gold"
-    path.write_text("2-2 1p1\n\n10-3\n")
-    assert read_gold(path) == [
-        Gold(linked((1, 1)), linked((1, 1), (0, 0))),
-        Gold(linked(), linked()),
-        Gold(linked((9, 2)), linked((9, 2))),
-    ]
 
 
 @pytest.mark.parametrize("line", ["1:2", "a-b", "0-1", "1-2-3"])
