@@ -1,6 +1,5 @@
 """Input that wants to break something gets a clear 4xx, and never a 500."""
 
-import json
 from itertools import product
 from typing import Any
 
@@ -34,16 +33,15 @@ BODIES: dict[str, bytes] = {
     "UTF-16": '{"q":"a","source":"en","target":"fr"}'.encode("utf-16"),
     "a field twice": b'{"q":"a","q":"b","source":"en","target":"fr"}',
     "a raw control character": b'{"q":"a\x00b","source":"en","target":"fr"}',
-    "too large": json.dumps({**GOOD, "x": "a" * 20_000}).encode(),
 }
 
 
 @pytest.mark.parametrize("route", ["/translate", "/attention"])
 @pytest.mark.parametrize("name", BODIES)
 async def test_hostile_json_is_refused_with_a_sentence(client: Client, route: str, name: str) -> None:
-    body = BODIES[name].replace(b'"q"', b'"text"') if route == "/attention" and name != "too large" else BODIES[name]
+    body = BODIES[name].replace(b'"q"', b'"text"') if route == "/attention" else BODIES[name]
     answer = await client.post(route, content=body, headers={"content-type": "application/json"})
-    assert answer.status_code == (413 if name == "too large" else 400), answer.text
+    assert answer.status_code == 400, answer.text
     assert set(answer.json()) - {"param"} == {"error", "code", "request_id"}
     assert len(answer.json()["error"]) > 15
 

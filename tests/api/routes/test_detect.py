@@ -101,15 +101,6 @@ async def test_html_keeps_its_tags(client: Client) -> None:
         assert body["alternatives"] == []
 
 
-async def test_html_of_a_list_as_mastodon_sends_it(client: Client, registry: DummyRegistry) -> None:
-    fields = {"q": ["<p>a</p>", "b", "<br>"], "source": "en", "target": "fr", "format": "html", "api_key": None}
-    body = (await client.post("/translate", json=fields)).json()
-    assert body == {"translatedText": ["<p>A</p>", "B", "<br>"]}
-    assert [call[0] for call in registry["transformer-en-fr"].calls] == [("a", "b")]
-    answer = await client.post("/translate", json={**fields, "details": True})  # which are of plain text
-    assert answer.json()["code"] == "unsupported_format"
-
-
 async def test_the_settings_of_a_page(client: Client) -> None:
     assert (await client.get("/frontend/settings")).json() == {
         "charLimit": 1000,

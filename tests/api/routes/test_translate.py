@@ -144,6 +144,8 @@ async def test_options_reach_the_engine(client: Client, registry: DummyRegistry)
         ({"source": "zz"}, "zz is not supported"),
         ({"target": "ZZ"}, "zz is not supported"),
         ({"format": "pdf"}, "pdf format is not supported"),
+        ({"format": "html", "details": True},
+         "Invalid request: details are available for plain text only; send format text"),
         ({"source": "fr", "target": "de"},
          "German (de) is not available as a target language from French (fr); available: fr"),
         ({"beam_size": 0}, "Invalid request: beam_size must be a whole number from 1 to 8"),
