@@ -14,6 +14,7 @@ from service.engine.errors import BundleError as BundleError
 from service.engine.errors import BundleIncompatible as BundleIncompatible
 from service.engine.errors import BundleMissing as BundleMissing
 from service.engine.errors import DeadlineExceeded as DeadlineExceeded
+from service.engine.errors import DeviceUnavailable as DeviceUnavailable
 from service.engine.errors import EmptyInput as EmptyInput
 from service.engine.errors import EngineError as EngineError
 from service.engine.errors import EngineFailure as EngineFailure
@@ -22,9 +23,14 @@ from service.engine.errors import Interrupted as Interrupted
 from service.engine.errors import InvalidInput as InvalidInput
 from service.engine.errors import InvalidOption as InvalidOption
 from service.engine.errors import InvalidText as InvalidText
+from service.engine.errors import LastModel as LastModel
+from service.engine.errors import ModelNotOpened as ModelNotOpened
+from service.engine.errors import NotEnoughMemory as NotEnoughMemory
 from service.engine.errors import NotReady as NotReady
 from service.engine.errors import Overloaded as Overloaded
+from service.engine.errors import TooManyWeights as TooManyWeights
 from service.engine.errors import UnknownModel as UnknownModel
+from service.engine.errors import UnsupportedLanguage as UnsupportedLanguage
 from service.engine.errors import UnsupportedPair as UnsupportedPair
 from service.engine.events import CallStage as CallStage
 from service.engine.events import CoverageMeasured as CoverageMeasured
