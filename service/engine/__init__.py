@@ -13,6 +13,7 @@ from service.engine.errors import BundleCorrupt as BundleCorrupt
 from service.engine.errors import BundleError as BundleError
 from service.engine.errors import BundleIncompatible as BundleIncompatible
 from service.engine.errors import BundleMissing as BundleMissing
+from service.engine.errors import Cancelled as Cancelled
 from service.engine.errors import DeadlineExceeded as DeadlineExceeded
 from service.engine.errors import DeviceUnavailable as DeviceUnavailable
 from service.engine.errors import EmptyInput as EmptyInput
