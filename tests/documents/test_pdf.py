@@ -1,50 +1,20 @@
 """PDF: its text arrives as a plain text; what has no text is refused. The files are written by hand or with pypdf."""
 
-import io
 import zlib
 from collections.abc import Callable
 
 import pytest
-from pypdf import PdfWriter
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from service.documents.errors import DocumentError, UnsafeDocument, UnsupportedDocument
 from service.documents.format import translated_name
 from service.documents.formats import pdf
-from tests.support.documents import through
+from tests.support.documents import pdf_with_text, through
 
 WRAPPED = ["The first line of a paragraph is so long that it goes", "on in the next line with a hyphen-", "ated word."]
 
 
-def with_text(*pages: list[str], password: str = "", picture: bool = False) -> bytes:
-    """Return a PDF with lines on its pages."""
-    writer = PdfWriter()
-    font = DictionaryObject({NameObject(f"/{key}"): NameObject(f"/{value}") for key, value in FONT.items()})
-    for lines in pages:
-        page = writer.add_blank_page(600, 800)
-        content = DecodedStreamObject()
-        shown = " ".join(f"({line}) Tj 0 -14 Td" for line in lines)
-        content.set_data(f"BT /F1 12 Tf 50 700 Td {shown} ET".encode())
-        page[NameObject("/Contents")] = writer._add_object(content)
-        resources = {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
-        if picture:
-            image = DecodedStreamObject()
-            image[NameObject("/Subtype")] = NameObject("/Image")
-            objects = DictionaryObject({NameObject("/I"): writer._add_object(image)})
-            resources[NameObject("/XObject")] = objects
-        page[NameObject("/Resources")] = DictionaryObject(resources)
-    if password:
-        writer.encrypt(password, algorithm="RC4-128")
-    out = io.BytesIO()
-    writer.write(out)
-    return out.getvalue()
-
-
-FONT = {"Type": "Font", "Subtype": "Type1", "BaseFont": "Helvetica"}
-
-
 def test_the_text_of_the_pages_is_translated() -> None:
-    written = through("a.pdf", with_text(["Heading", *WRAPPED], [], ["Second page."])).decode()
+    written = through("a.pdf", pdf_with_text(["Heading", *WRAPPED], [], ["Second page."])).decode()
     assert " ".join(written.split()) == " ".join(["Heading", *WRAPPED, "Second page."]).upper().replace(
         "HYPHEN- ", "HYPHEN"
     )
@@ -122,12 +92,12 @@ def test_a_hostile_file_is_refused_in_one_sentence_or_is_harmless(case: str) -> 
 
 def test_files_without_readable_text_are_refused_by_name() -> None:
     with pytest.raises(UnsafeDocument, match="encrypted"):
-        through("a.pdf", with_text(["Words"], password="secret"))
+        through("a.pdf", pdf_with_text(["Words"], password="secret"))
     with pytest.raises(UnsupportedDocument, match="Page 1 of the PDF is a picture"):
-        through("a.pdf", with_text([], picture=True))
+        through("a.pdf", pdf_with_text([], picture=True))
     with pytest.raises(UnsupportedDocument, match="no text"):
-        through("a.pdf", with_text([]))
-    half = with_text(["Words"])
+        through("a.pdf", pdf_with_text([]))
+    half = pdf_with_text(["Words"])
     with pytest.raises(DocumentError):
         through("a.pdf", half[: len(half) // 3])
 
@@ -135,4 +105,4 @@ def test_files_without_readable_text_are_refused_by_name() -> None:
 def test_a_file_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "WAIT_SECONDS", 0)
     with pytest.raises(DocumentError, match="too much time"):
-        through("a.pdf", with_text(["Words"]))
+        through("a.pdf", pdf_with_text(["Words"]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,13 +13,14 @@ from xml.sax.saxutils import escape
 import httpx
 import pytest
 from docx import Document
+from openpyxl import Workbook
 from pptx import Presentation
 
 from service.documents.translating import in_blanks
 from service.engine.text.segmentation import SegmentationOptions, segment_text
 from service.engine.values.finder import ValueRules
 from tests.robustness.inputs import ADVERSARIAL, ATTACKS
-from tests.support.documents import ODT_TEXT, packed, saved, through, upper
+from tests.support.documents import ODF, ODT_TEXT, packed, pdf_with_text, saved, through, upper
 from tests.support.server import ServerProcess, running
 from tests.support.toy_onnx import write_speaking_bundle
 from tests.support.vocabulary import small_tokenizer
@@ -26,7 +29,7 @@ PAIR = {"source": "en", "target": "fr"}
 CUE = "00:00:01,000 --> 00:00:02,000"
 SECONDS = 30  # one or two on a quiet machine; some took minutes
 LATE = 0.5  # seconds of a probe beside it; a tenth of that on a quiet machine, and as long as the request before
-ODT = {"mimetype": "application/vnd.oasis.opendocument.text"}
+OPEN = "application/vnd.oasis.opendocument."
 EPUB = {
     "mimetype": "application/epub+zip",
     "META-INF/container.xml": '<container xmlns="c"><rootfile full-path="a.opf"/></container>',
@@ -51,6 +54,32 @@ def slides(text: str) -> bytes:
     return saved(presentation)
 
 
+def spreadsheet(text: str) -> bytes:
+    book = Workbook()
+    for at in range(0, len(text), 30_000):  # a cell has at most 32,767 characters
+        book.active.append([text[at : at + 30_000]])
+    return saved(book)
+
+
+def open_document(kind: str, text: str) -> bytes:
+    inner = f"<text:p>{escape(text)}</text:p>"
+    if kind != "text":
+        inner = (
+            f'<office:{kind} xmlns:table="{ODF}:table:1.0"><table:table-cell>{inner}</table:table-cell></office:{kind}>'
+        )
+    return packed({"mimetype": OPEN + kind, "content.xml": ODT_TEXT % inner})
+
+
+def pages(text: str) -> bytes:
+    lines = [text[at : at + 100].replace("\n", " ") for at in range(0, len(text), 100)]
+    return pdf_with_text(*(lines[at : at + 50] for at in range(0, len(lines), 50)))
+
+
+def messages(frame: str) -> Callable[[str], bytes]:
+    """Return what puts a text into a file of messages in XML."""
+    return lambda text: (frame % escape(text)).encode()
+
+
 def catalogue(text: str) -> bytes:
     written = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'msgid "{written}"\nmsgstr ""\n'.encode()
@@ -67,7 +96,22 @@ DOCUMENTS: dict[str, Callable[[str], bytes]] = {
     "xlf": lambda text: (XLIFF % escape(text)).encode(),
     "docx": word,
     "pptx": slides,
-    "odt": lambda text: packed({**ODT, "content.xml": ODT_TEXT % f"<text:p>{escape(text)}</text:p>"}),
+    "json": lambda text: json.dumps({"a": text}).encode(),
+    "arb": lambda text: json.dumps({"@@locale": "en", "a": text}).encode(),
+    "properties": lambda text: ("a = " + text.replace("\n", "\\n")).encode(),
+    "strings": lambda text: f'"a" = {json.dumps(text, ensure_ascii=False)};'.encode(),
+    "xml": messages('<resources><string name="a">%s</string></resources>'),
+    "stringsdict": messages("<plist><dict><key>other</key><string>%s</string></dict></plist>"),
+    "ts": messages(
+        '<TS><context><message><source>%s</source><translation type="unfinished"/></message></context></TS>'
+    ),
+    "yaml": lambda text: f"en:\n  a: {json.dumps(text)}\n".encode(),
+    "xlsx": spreadsheet,
+    "pdf": pages,
+    **{
+        name: functools.partial(open_document, kind)
+        for name, kind in (("odt", "text"), ("ods", "spreadsheet"), ("odp", "presentation"))
+    },
     "epub": lambda text: packed({**EPUB, "a.xhtml": f"<html><p>{text}</p></html>"}),
 }
 ROUTES: dict[str, Callable[[str], tuple[str, dict[str, Any]]]] = {
@@ -77,7 +121,10 @@ ROUTES: dict[str, Callable[[str], tuple[str, dict[str, Any]]]] = {
     "detection": lambda text: ("/translate", {"q": text, "source": "auto"}),
     "terms": lambda text: ("/translate", {"q": text, "glossary": [{"source": "a a", "target": "b"}]}),
     "glossary": lambda text: ("/translate", {"q": "Go.", "glossary": [{"source": text, "target": "b"}]}),
+    "prefix": lambda text: ("/translate", {"q": "Go.", "target_prefix": text}),
+    "stream": lambda text: ("/translate/stream", {"q": text}),
     "attention": lambda text: ("/attention", {"text": text}),
+    "picture": lambda text: ("/attention", {"text": text, "format": "svg"}),
     "given": lambda text: ("/attention", {"text": "Go.", "target_text": text}),
     "detect": lambda text: ("/detect", {"q": text}),
     "infer": lambda text: (
@@ -100,6 +147,10 @@ def asked(route: str, text: str) -> tuple[str, dict[str, Any]]:
 PAIRS = dict.fromkeys(
     [
         *((route, "tags") for route in ("srt", "po", "docx")),
+        *((route, "braces") for route in ("json", "arb")),
+        *((route, "zeros") for route in ("properties", "strings", "ts")),
+        *((route, "tags") for route in ("xml", "xlsx", "ods")),
+        *((route, "marks") for route in ("prefix", "stream", "detect", "yaml")),
         *(("attention", "marks"), ("srt", "dashes"), ("po", "zeros"), ("html", "nines"), ("vtt", "nines")),
         *((route, each) for route in ("markup", "txt") for each in ("name in a tag", "blanks", "dashes", "lines")),
         *(("translate", attack) for attack in ATTACKS),

@@ -6,6 +6,9 @@ import zipfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
 from service.documents.format import Limits, ReadOptions, check_segments, format_of
 
 TAG = re.compile(r"(<[^>]*>|&\w+;)")
@@ -14,6 +17,7 @@ ODT_TEXT = (
     f'<office:document-content xmlns:office="{ODF}:office:1.0" xmlns:text="{ODF}:text:1.0" '
     'xmlns:xlink="http://www.w3.org/1999/xlink"><office:body>%s</office:body></office:document-content>'
 )
+FONT = {"Type": "Font", "Subtype": "Type1", "BaseFont": "Helvetica"}
 KEPT = re.compile(r'(<b \d+ translate="no">.*?</b>|<code\b.*?</code>)', re.DOTALL)
 
 
@@ -31,6 +35,31 @@ def saved(document: Any) -> bytes:
     """Return the file of a document of python-docx, python-pptx or odfpy."""
     out = io.BytesIO()
     document.save(out)
+    return out.getvalue()
+
+
+def pdf_with_text(*pages: list[str], password: str = "", picture: bool = False) -> bytes:
+    """Return a PDF with lines on its pages."""
+    writer = PdfWriter()
+    font = DictionaryObject({NameObject(f"/{key}"): NameObject(f"/{value}") for key, value in FONT.items()})
+    escaped = str.maketrans({each: f"\\{each}" for each in "()\\"})
+    for lines in pages:
+        page = writer.add_blank_page(600, 800)
+        content = DecodedStreamObject()
+        shown = " ".join(f"({line.translate(escaped)}) Tj 0 -14 Td" for line in lines)
+        content.set_data(f"BT /F1 12 Tf 50 700 Td {shown} ET".encode("latin-1", "replace"))
+        page[NameObject("/Contents")] = writer._add_object(content)
+        resources = {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
+        if picture:
+            image = DecodedStreamObject()
+            image[NameObject("/Subtype")] = NameObject("/Image")
+            objects = DictionaryObject({NameObject("/I"): writer._add_object(image)})
+            resources[NameObject("/XObject")] = objects
+        page[NameObject("/Resources")] = DictionaryObject(resources)
+    if password:
+        writer.encrypt(password, algorithm="RC4-128")
+    out = io.BytesIO()
+    writer.write(out)
     return out.getvalue()
 
 
