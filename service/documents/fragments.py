@@ -73,15 +73,6 @@ class FragmentBuilder(Generic[Thing]):
         """Add text that is not translated."""
         self._written.append(f'<b {self._number(thing)} translate="no">{escape(text)}</b>')
 
-    def guarded(self, text: str, kept: re.Pattern[str] | None, thing: Callable[[str], Thing]) -> None:
-        """Add text of which the matches of a pattern are not translated."""
-        at = 0
-        for found in kept.finditer(text) if kept else ():
-            self.text(text[at : found.start()])
-            self.kept(thing(found[0]), found[0])
-            at = found.end()
-        self.text(text[at:])
-
     def _number(self, thing: Thing) -> int:
         self.things.append(thing)
         return len(self.things) - 1

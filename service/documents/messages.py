@@ -47,6 +47,7 @@ class Line:
 
 
 Part = str | Line
+Edit = tuple[int, int, str]  # start, end, and the new text
 
 
 def parts_of(text: str, notation: Notation) -> list[Part]:
@@ -90,7 +91,7 @@ class Place:
 
 
 class MessagesDocument:
-    """A file and the places of its messages; `edits` are other changes: start, end, and new text.
+    """A file and the places of its messages; `edits` are other changes.
 
     Raise DocumentTooLarge as soon as there are too many messages.
     """
@@ -101,7 +102,7 @@ class MessagesDocument:
         encoding: Encoding,
         places: Iterable[Place],
         limits: Limits,
-        edits: Sequence[tuple[int, int, str]] = (),
+        edits: Sequence[Edit] = (),
     ) -> None:
         self._text = text
         self._encoding = encoding

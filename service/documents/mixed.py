@@ -1,8 +1,7 @@
-"""Mixed content of XML (OpenDocument, XLIFF): text and elements of one parent as a fragment, and back."""
+"""Mixed content of XML (OpenDocument): text and elements of one parent as a fragment, and back."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -22,7 +21,6 @@ class Dialect:
 
     role: Callable[[Element], Role]
     characters: Callable[[Element], str | None] = lambda _element: None  # an element that stands for characters
-    protected: re.Pattern[str] | None = None  # text that is not translated
     put: Callable[[Element, str], None] = lambda holder, text: append(holder, text)
 
 
@@ -58,7 +56,7 @@ class Segment:
 def _build(builder: FragmentBuilder[Element | None], content: Sequence[Content], dialect: Dialect) -> None:
     for part in content:
         if isinstance(part, str):
-            builder.guarded(part, dialect.protected, lambda _text: None)
+            builder.text(part)
             continue
         role = dialect.role(part)
         if role == "span":

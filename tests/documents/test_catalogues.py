@@ -124,6 +124,8 @@ def test_a_finished_file_of_xliff_stays_byte_for_byte() -> None:
     assert through("a.xlf", finished) == finished
 
 
-def test_xliff_in_another_encoding_becomes_utf_8() -> None:
-    text = XLIFF.replace("UTF-8", "UTF-16").encode("utf-16")
-    assert 'target-language="fr"' in through("a.xlf", text).decode()
+def test_xliff_stays_in_its_encoding_and_its_text_may_be_cdata() -> None:
+    text = XLIFF.replace("UTF-8", "UTF-16").replace("my <x", "<![CDATA[my R&D]]><x")
+    written = through("a.xlf", text.encode("utf-16")).decode("utf-16")
+    assert 'target-language="fr"' in written
+    assert '<g id="b">LOST</g> MY R&amp;D<x id="i"/> KEYS, %s.</target>' in written

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
 from service.documents.icu import message_parts
-from service.documents.messages import MessagesDocument, Place, text_of
+from service.documents.messages import Edit, MessagesDocument, Place, text_of
 
 TOKEN = re.compile(r'"(?:[^"\\\n]++|\\.)*+"(\s*+:)?|[{}\[\]]')
 LOCALE = "@@locale"
@@ -29,7 +29,7 @@ def read_arb(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return a file of Flutter, which names its language; raise DocumentError."""
     text, encoding = text_of(data, options.limits)
     locales: list[tuple[int, int]] = []
-    edits: list[tuple[int, int, str]] = []
+    edits: list[Edit] = []
     document = MessagesDocument(text, encoding, _places(text, locales), options.limits, edits)
     own = options.target.replace("-", "_")
     edits += [(*place, own) for place in locales if own]

@@ -1,150 +1,102 @@
 """XLIFF 1.2 and 2.x: empty targets are filled; approved, final and untranslatable units stay as they are.
 
-Every byte stays but those of the targets, their states and the target language; a file that is not UTF-8 becomes it.
+Every byte stays but those of the targets, their states and the target language.
 """
 
 from __future__ import annotations
 
-import copy
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from xml.sax.saxutils import escape
 
 from lxml import etree
 
+from service.documents.encodings import decode
 from service.documents.errors import BrokenDocument
-from service.documents.format import ReadOptions, check_target, edited
-from service.documents.fragments import PLACEHOLDER
-from service.documents.mixed import Dialect, Paragraph, Role, Segment, clear
-from service.documents.untrusted import parse_xml, xml_bytes
-from service.documents.xml_source import Place, places_of, start_tag, written
+from service.documents.format import ReadOptions, check_target
+from service.documents.formats.xml_messages import KEPT, PLAIN, declared_encoding
+from service.documents.messages import Edit, Line, MessagesDocument, Place, parts_of
+from service.documents.untrusted import Element, parse_xml
+from service.documents.xml_source import Range, ranges_of, with_attribute
 
-Element = etree._Element
 FIRST = "urn:oasis:names:tc:xliff:document:1.2"
 SECOND = re.compile(r"urn:oasis:names:tc:xliff:document:2\.\d")
-SPANS = frozenset({"g", "pc", "mrk"})
 DONE = frozenset({"reviewed", "final"})  # states of a segment in XLIFF 2
+PROTECTED = r"""<(?:\w+:)?mrk\b[^<>]*(?:mtype\s*=\s*["']protected|translate\s*=\s*["']no)[^<>]*(?<!/)>[^<]*</[^<>]*>"""
+CODE = r"<((?:\w+:)?(?:bpt|ept|ph|it))\b[^<>]*(?<!/)>[\s\S]*?</\1\s*>|<!--[\s\S]*?-->"
+CDATA = re.compile(r"<!\[CDATA\[([\s\S]*?)\]\]>")
+NOTATION = replace(
+    PLAIN,
+    tag=re.compile(rf"(?!{PROTECTED})(?:{CODE}|</?\w(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*>)"),
+    kept=re.compile(f"{PROTECTED}|{KEPT.pattern}"),
+    divider=re.compile("(?!)"),
+)
 
 
-def read(data: bytes, options: ReadOptions) -> XliffDocument:
+def read(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return a file of either version; raise DocumentError."""
     root = parse_xml(data, "The document")
     name = etree.QName(root)
     if name.localname != "xliff" or not (name.namespace == FIRST or SECOND.fullmatch(name.namespace or "")):
         raise BrokenDocument("The document is not XLIFF 1.2 or 2.")
-    return XliffDocument(data, root, str(name.namespace), options.target)
+    is_first = name.namespace == FIRST
+    attribute = "target-language" if is_first else "trgLang"
+    languages = [*root.iter(f"{{{FIRST}}}file")] if is_first else [root]
+    for element in languages:
+        check_target(element.get(attribute), options.target)
+    text, encoding = decode(data, declared_encoding(data))
+    ranges = ranges_of(text, root)
+    edits: list[Edit] = []
+    units = root.iter(f"{{{name.namespace}}}{'trans-unit' if is_first else 'segment'}")
+    places = _places(text, units, ranges, edits, is_first=is_first)
+    document = MessagesDocument(text, encoding, places, options.limits, edits)
+    unnamed = [element for element in languages if not element.get(attribute)]
+    if document.segments and options.target:
+        edits += [_edit(text, ranges[element], attribute, options.target) for element in unnamed]
+    return document
 
 
-@dataclass(slots=True)
-class Unit:
-    """A source whose target is empty."""
+def _places(
+    text: str, units: Iterator[Element], ranges: Mapping[Element, Range], edits: list[Edit], *, is_first: bool
+) -> Iterator[Place]:
+    """Yield the empty targets of the units; put the changes of their states into `edits`."""
+    for unit in units:
+        name = f"{{{etree.QName(unit).namespace}}}"
+        source, target = unit.find(f"{name}source"), unit.find(f"{name}target")
+        if source is None or not _is_translatable(unit) or _is_done(unit, target):
+            continue
+        at = ranges[source]
+        content = CDATA.sub(lambda found: escape(found[1]), text[at.opened : at.closed])
+        parts = parts_of(content, NOTATION)
+        if not any(isinstance(part, Line) for part in parts):
+            continue
+        prefix = text[at.start + 1 : at.opened].partition("source")[0]
+        here = Range(at.end, at.end, at.end, at.end) if target is None else ranges[target]
+        opened = text[here.start : here.opened] or f"<{prefix}target>"
+        opened = with_attribute(opened, "state", "needs-review-translation") if is_first else opened
+        before = text[text.rfind(">", 0, at.start) + 1 : at.start] if target is None else ""
+        head = ("" if before.strip() else before) + re.sub(r"\s*/>$", ">", opened)
+        yield Place(here.start, here.end, parts, _writer(head, f"</{prefix}target>"), is_open=True)
+        if not is_first:
+            edits.append(_edit(text, ranges[unit], "state", "translated"))
 
-    parent: Element  # trans-unit, or segment
-    source: Element
-    target: Element | None
-    paragraph: Paragraph
+
+def _writer(head: str, end: str) -> Callable[[str], str]:
+    return lambda new: head + new + end
 
 
-class XliffDocument:
-    """The units of a file that are to be translated."""
+def _edit(text: str, element: Range, name: str, value: str) -> Edit:
+    return element.start, element.opened, with_attribute(text[element.start : element.opened], name, value)
 
-    def __init__(self, data: bytes, root: Element, namespace: str, target: str) -> None:
-        self._data = data
-        self._root = root
-        self._name = f"{{{namespace}}}"
-        self._is_first = namespace == FIRST
-        self._target = target
-        for element, attribute in self._languages():
-            check_target(element.get(attribute), target)
-        dialect = Dialect(self._role, protected=PLACEHOLDER)
-        units = root.iter(f"{self._name}trans-unit") if self._is_first else root.iter(f"{self._name}segment")
-        self._units = [unit for element in units if (unit := self._unit(element, dialect))]
-        self._found: list[Segment] = [segment for unit in self._units for segment in unit.paragraph.segments()]
-        self.segments: Sequence[str] = [segment.fragment for segment in self._found]
 
-    def _unit(self, element: Element, dialect: Dialect) -> Unit | None:
-        source, target = element.find(f"{self._name}source"), element.find(f"{self._name}target")
-        if source is None or not self._is_translatable(element) or self._is_done(element, target):
-            return None
-        paragraph = Paragraph.of(copy.deepcopy(source), dialect)
-        return Unit(element, source, target, paragraph) if any(paragraph.segments()) else None
+def _is_translatable(element: Element) -> bool:
+    """Return whether the nearest `translate` attribute around a unit allows it."""
+    found = (each.get("translate") for each in (element, *element.iterancestors()))
+    return next((wanted for wanted in found if wanted is not None), "yes") != "no"
 
-    def _is_translatable(self, element: Element) -> bool:
-        """Return whether the nearest `translate` attribute around a unit allows it."""
-        for each in (element, *element.iterancestors()):
-            wanted = each.get("translate")
-            if wanted is not None:
-                return wanted != "no"
+
+def _is_done(unit: Element, target: Element | None) -> bool:
+    if unit.get("approved") == "yes" or unit.get("state") in DONE:
         return True
-
-    def _is_done(self, element: Element, target: Element | None) -> bool:
-        if element.get("approved") == "yes" or element.get("state") in DONE:
-            return True
-        return target is not None and bool(len(target) or (target.text or "").strip())
-
-    def _role(self, element: Element) -> Role:
-        local = etree.QName(element).localname if isinstance(element.tag, str) else ""
-        if local not in SPANS:
-            return "point"
-        protected = element.get("translate") == "no" or element.get("mtype") == "protected"
-        return "kept" if protected and not len(element) else "span"
-
-    def _languages(self) -> list[tuple[Element, str]]:
-        """Return the elements that name a target language, with the name of the attribute."""
-        if self._is_first:
-            return [(file, "target-language") for file in self._root.iter(f"{self._name}file")]
-        return [(self._root, "trgLang")]
-
-    def write(self, translations: Sequence[str]) -> bytes:
-        """Return the file; new targets are marked as translated and not reviewed."""
-        for segment, translation in zip(self._found, translations, strict=True):
-            segment.translation = translation
-        if not self._units:
-            return self._data
-        places = places_of(self._data, self._root)
-        edits: list[tuple[int, int, bytes]] = []
-        for unit in self._units:
-            unit.paragraph.write()
-            given = unit.target
-            target = self._fill(unit)
-            if places:
-                edits += self._edits(unit, given, target, places)
-        for element, attribute in self._languages():
-            if self._target and not element.get(attribute):
-                element.set(attribute, self._target)
-                if places:
-                    edits.append(self._tag(places[element], attribute, self._target))
-        return edited(self._data, edits) if places else xml_bytes(self._root)
-
-    def _edits(
-        self, unit: Unit, given: Element | None, target: Element, places: Mapping[Element, Place]
-    ) -> Iterator[tuple[int, int, bytes]]:
-        """Yield the changes of a unit: its target, which gets a line like that of the source, and its state."""
-        source = places[unit.source]
-        if given is not None:
-            yield places[given].start, places[given].end, written(target)
-        else:
-            before = self._data[: source.start]
-            yield source.end, source.end, before[len(before.rstrip()) :] + written(target)
-        if not self._is_first:
-            yield self._tag(places[unit.parent], "state", "translated")
-
-    def _tag(self, place: Place, attribute: str, value: str) -> tuple[int, int, bytes]:
-        return place.start, place.opened, start_tag(self._data, place, attribute, value)
-
-    def _fill(self, unit: Unit) -> Element:
-        """Return the target of a unit, with its translation."""
-        target = unit.target
-        if target is None:
-            target = etree.Element(f"{self._name}target")
-            target.tail = unit.source.tail
-            unit.source.addnext(target)
-            target.tail, unit.source.tail = unit.source.tail, unit.source.tail
-        clear(target)
-        target.text = unit.paragraph.holder.text
-        target.extend(list(unit.paragraph.holder))
-        if self._is_first:
-            target.set("state", "needs-review-translation")
-        else:
-            unit.parent.set("state", "translated")
-        return target
+    return target is not None and bool(len(target) or (target.text or "").strip())

@@ -72,10 +72,15 @@ IN_ANDROID = replace(
 WITH_TAGS = replace(IN_ANDROID, divider=re.compile(r"(?!)"))  # the two tags of a span stay in one line
 
 
+def declared_encoding(data: bytes) -> str | None:
+    """Return the encoding that the declaration of a file of XML names."""
+    declared = DECLARED.match(data)
+    return declared[1].decode("ascii") if declared else None
+
+
 def _opened(data: bytes, root: str, name: str, limits: Limits) -> tuple[str, Encoding]:
     """Return a file as text, whose XML is checked; raise DocumentError."""
-    declared = DECLARED.match(data)
-    text = text_of(data, limits, declared[1].decode("ascii") if declared else None)
+    text = text_of(data, limits, declared_encoding(data))
     if parse_xml(data, "The document", with_doctype=root in ("TS", "plist")).tag != root:
         raise BrokenDocument(f"The document is not {name}: its root is not <{root}>.")
     return text

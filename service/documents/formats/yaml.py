@@ -15,7 +15,7 @@ import yaml
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
 from service.documents.icu import message_parts
-from service.documents.messages import MessagesDocument, Place, text_of
+from service.documents.messages import Edit, MessagesDocument, Place, text_of
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?")
@@ -31,7 +31,7 @@ def read(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return the file of one language; raise DocumentError."""
     text, encoding = text_of(data, options.limits)
     keys: list[yaml.ScalarEvent] = []
-    edits: list[tuple[int, int, str]] = []
+    edits: list[Edit] = []
     try:
         document = MessagesDocument(text, encoding, _places(text, keys), options.limits, edits)
     except yaml.YAMLError as error:
