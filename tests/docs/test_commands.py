@@ -112,7 +112,9 @@ def test_the_options_of_our_commands_exist(command: Command) -> None:
     for program, arguments in spoken(command):
         current: Any = typer.main.get_command(training_cli if program.endswith("training") else service_cli)
         context = click.Context(current)
-        while arguments and hasattr(current, "get_command"):
+        while (
+            arguments and hasattr(current, "get_command") and not arguments[0].startswith("-")
+        ):  # a group has options, too
             name = arguments.pop(0)
             current = current.get_command(context, name)
             assert current is not None, f"{program} has no command {name}"
