@@ -10,6 +10,7 @@ from service.bundle.load import load_bundle
 from service.engine import open_translator
 from service.engine.translation.translator import Translator
 from tests.support.fake_worker import MirrorWorker, translator_of
+from tests.support.models_folder import WriteModel, model_writer
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 
@@ -22,6 +23,11 @@ def worker() -> MirrorWorker:
 @pytest.fixture
 def translator(worker: MirrorWorker) -> Translator:
     return translator_of(worker)
+
+
+@pytest.fixture
+def write_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
+    return model_writer(tmp_path, monkeypatch)
 
 
 @pytest.fixture(scope="module")

@@ -27,13 +27,8 @@ from service.engine.registry import Registry
 from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine.types import TranslationOptions
 from tests.support.manifests import manifest_document, write_bundle
-from tests.support.models_folder import WriteModel, model_writer
+from tests.support.models_folder import WriteModel
 from tests.support.vocabulary import tokenizer_json
-
-
-@pytest.fixture
-def write_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
-    return model_writer(tmp_path, monkeypatch)
 
 
 @pytest.fixture

@@ -26,14 +26,9 @@ from service.engine.loader import EngineSettings
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
 from service.engine.registry import Registry
-from tests.support.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
+from tests.support.models_folder import PlacedModel, WriteModel, load_scripted
 
 FR, DE = "transformer-en-fr", "transformer-en-de"
-
-
-@pytest.fixture
-def write_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
-    return model_writer(tmp_path, monkeypatch)
 
 
 @pytest.fixture

@@ -16,22 +16,20 @@ from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
 from service.engine.registry import Registry
 from service.engine.types import AttentionOptions, StreamedEnd
-from tests.support.models_folder import PlacedModel, WriteModel, load_scripted, model_writer
+from tests.support.models_folder import PlacedModel, WriteModel, load_scripted
 from tests.support.polling import wait_until_async
 
 FR, DE = "transformer-en-fr", "transformer-en-de"
 
 
-@pytest.fixture
-def write_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
-    write = model_writer(tmp_path, monkeypatch)
-    write(FR)
-    write(DE)
-    return write
+@pytest.fixture(autouse=True)
+def two_models(write_model: WriteModel) -> None:
+    write_model(FR)
+    write_model(DE)
 
 
 @pytest.fixture
-async def registry(tmp_path: Path, write_model: WriteModel) -> AsyncIterator[Registry]:
+async def registry(tmp_path: Path) -> AsyncIterator[Registry]:
     found = Registry(tmp_path, EngineSettings(lazy=True))
     await found.start()
     yield found
@@ -90,7 +88,7 @@ async def test_a_damaged_bundle_is_found_at_its_first_request_and_serves_once_re
     assert (await translator.translate(["I lost."]))[0].text == "I lost."
 
 
-async def test_what_could_not_be_served_is_refused_at_the_start(tmp_path: Path, write_model: WriteModel) -> None:
+async def test_what_could_not_be_served_is_refused_at_the_start(tmp_path: Path) -> None:
     limit = resident_bytes(own_process()) + 10 * MEBIBYTE
     with pytest.raises(NotEnoughMemory, match=r"needs about 1[67] MiB, and the server itself"):
         Registry(tmp_path, EngineSettings(lazy=True, memory_limit=limit)).load()
