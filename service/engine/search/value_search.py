@@ -19,7 +19,7 @@ from service.engine.jobs import FloatArray, IntArray
 from service.engine.model.buffers import grow
 from service.engine.search.state_table import StateTable
 from service.engine.values.constraints import ValueConstraints
-from service.engine.values.states import DIGIT, END, ClassArray, StateMachine, general_classes
+from service.engine.values.states import DIGIT, END, ClassArray, StateMachine, general_classes, machine_of
 
 REWARD = 1.0  # the ranks of hypotheses: for each value begun
 INSTEAD = 2.0  # a value for the digit that the model would write
@@ -83,7 +83,7 @@ class ValueSearch:
         if constraints is None:
             return
         self.active += 1
-        machine = StateMachine(constraints, self._eos)
+        machine = machine_of(constraints, self._eos)
         arrays["machine"][index], arrays["state"][index] = self._table.add(machine)
         self._set_classes(index, machine, constraints)
         count = len(machine.edges)

@@ -9,8 +9,9 @@ from service.bundle.wrapping import Span
 from service.engine.text.replacements import inverse, moved, replaced
 from service.engine.text.tokenizer import Decoded, Tokenizer
 from service.engine.types import Token
-from service.engine.values.constraints import MOST_VALUES, Form, ValueConstraints, places_of
+from service.engine.values.constraints import MOST_VALUES, Form, ValueConstraints
 from service.engine.values.stand_ins import is_number_like, stand_ins
+from service.engine.values.states import places_of
 from service.engine.values.value import DIGIT_KINDS, Kind, Value
 
 TermReading = Literal["source", "target", "stand-in"]  # what the model reads in the place of a term

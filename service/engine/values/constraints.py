@@ -1,4 +1,4 @@
-"""The values of a sentence as constraints on the tokens of its translation, and the automaton that follows them.
+"""The values of a sentence as constraints on the tokens of its translation, and the trie of their tokens.
 
 Each value has forms: sequences of tokens, for the start of a word and perhaps for its inside. The forms of all values
 make one trie. A hypothesis is at one of its nodes, with the set of the values that it has written. At the root any
@@ -10,7 +10,6 @@ word ("pays" in "paysage"); the value is still to be written then.
 """
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -54,7 +53,6 @@ class ValueConstraints:
         return tuple(sorted({token for forms in self.forms for form in forms for token in form.tokens}))
 
 
-Bits = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
@@ -124,72 +122,3 @@ def compile_values(constraints: ValueConstraints) -> Automaton:
     soft_nodes = tuple(bits != 0 and bits & ~soft == 0 for bits in through)
     every = (1 << len(constraints.forms)) - 1
     return Automaton(edges, tuple(node.ends for node in nodes), closed & ~soft, soft, soft_nodes, every)
-
-
-class Place(NamedTuple):
-    """A value in a translation: its number, and the range of its tokens."""
-
-    value: int
-    first: int
-    end: int
-
-
-def places_of(constraints: ValueConstraints, ids: Sequence[int], eos: int) -> tuple[Place, ...] | None:
-    """Return where a translation holds each value, in the order of its tokens; None if one is missing.
-
-    This follows the steps that the search allowed, token by token.
-    """
-    return _places_of(constraints, tuple(ids), eos)
-
-
-@functools.lru_cache(maxsize=512)
-def _by_node(constraints: ValueConstraints) -> tuple[Automaton, dict[int, dict[int, list[Edge]]]]:
-    """Return the automaton of a sentence's values, and its edges by node and token."""
-    automaton = compile_values(constraints)
-    from_node: dict[int, dict[int, list[Edge]]] = {}
-    for edge in automaton.edges:
-        from_node.setdefault(edge.start, {}).setdefault(edge.token, []).append(edge)
-    return automaton, from_node
-
-
-@functools.lru_cache(maxsize=512)  # the check after the search and the text of the translation ask the same
-def _places_of(constraints: ValueConstraints, ids: tuple[int, ...], eos: int) -> tuple[Place, ...] | None:
-    automaton, from_node = _by_node(constraints)
-    openers, continuing = (
-        unpacked(flags, constraints.classes.size)
-        for flags in (constraints.classes.openers, constraints.classes.continuing)
-    )
-    found: list[Place] = []
-    met, node, first, previous = 0, ROOT, 0, -1
-    for at, token in enumerate(ids):
-        edges = [edge for edge in from_node.get(node, {}).get(token, ()) if edge.values & ~met]
-        if node == ROOT:
-            opened = previous < 0 or bool(openers[previous])
-            edges = [edge for edge in edges if not edge.inside or opened]
-        elif not edges:
-            final = automaton.ends[node] & ~met & ~(automaton.soft if continuing[token] else 0)
-            met = _end_value(final, met, (first, at), found)
-            node = ROOT
-            edges = [e for e in from_node[ROOT].get(token, ()) if e.values & ~met and not e.inside]
-        if edges:
-            first = at if node == ROOT else first
-            node = edges[0].end
-            final = automaton.ends[node] & ~met
-            if final & -final & ~automaton.soft and not any(
-                e.values & ~met for other in from_node.get(node, {}).values() for e in other
-            ):
-                met = _end_value(final, met, (first, at + 1), found)
-                node = ROOT
-        previous = token
-    if node != ROOT:
-        closing = len(ids) - (bool(ids) and ids[-1] == eos)
-        met = _end_value(automaton.ends[node] & ~met, met, (first, closing), found)
-    return tuple(found) if met == automaton.every else None
-
-
-def _end_value(candidates: int, met: int, tokens: tuple[int, int], found: list[Place]) -> int:
-    """Record the first of the values that may end here, and return the bits of the written ones."""
-    lowest = candidates & -candidates
-    if lowest:
-        found.append(Place(lowest.bit_length() - 1, *tokens))
-    return met | lowest

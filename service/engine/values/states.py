@@ -43,6 +43,23 @@ class Rules(NamedTuple):
     complete: bool  # whether all values are written if the translation ends here
 
 
+class Step(NamedTuple):
+    """What a token does to a hypothesis."""
+
+    state: State
+    left: int = 0  # bit of the value that ended before the token
+    begins: bool = False  # whether the token begins a value
+    ended: int = 0  # bit of the value that ends with it
+
+
+class Place(NamedTuple):
+    """A value in a translation: its number, and the range of its tokens."""
+
+    value: int
+    first: int
+    end: int
+
+
 @functools.lru_cache(maxsize=64)
 def general_classes(classes: TokenClasses) -> ClassArray:
     """Return the class of each token of a vocabulary that no value has."""
@@ -58,10 +75,13 @@ class StateMachine:
     def __init__(self, constraints: ValueConstraints, eos: int) -> None:
         self._automaton = compile_values(constraints)
         self._digits_reserved = constraints.digits_reserved
-        general = general_classes(constraints.classes)
+        self._eos, self._general = eos, general_classes(constraints.classes)
         tokens = dict.fromkeys(edge.token for edge in self.edges)
         self.class_of = {token: FIRST_OWN + number for number, token in enumerate(tokens)}
-        bits = [*range(END), *(int(general[token]) for token in (eos, *tokens))]
+        self._leaving: list[dict[int, list[Edge]]] = [{} for _ in self._automaton.ends]  # by node and class
+        for edge in self.edges:
+            self._leaving[edge.start].setdefault(self.class_of[edge.token], []).append(edge)
+        bits = [*range(END), *(int(self._general[token]) for token in (eos, *tokens))]
         self._digit, self._continuing, self._opener = (
             [bool(each & bit) for each in bits] for bit in (DIGIT, CONTINUING, OPENER)
         )
@@ -77,6 +97,13 @@ class StateMachine:
     def edges(self) -> tuple[Edge, ...]:
         """Return the edges of the automaton."""
         return self._automaton.edges
+
+    def class_at(self, token: int) -> int:
+        """Return the class of any token; the graph may score a few beyond the vocabulary, which mean nothing."""
+        if token == self._eos:
+            return END
+        own = self.class_of.get(token)
+        return int(self._general[min(token, len(self._general) - 1)]) if own is None else own
 
     def is_digit(self, token: int) -> bool:
         """Return whether a token of a value has a digit."""
@@ -124,27 +151,62 @@ class StateMachine:
 
     def following(self, state: State, number: int) -> State:
         """Return the state after a token of a class."""
+        return self.step(state, number).state
+
+    def step(self, state: State, number: int) -> Step:
+        """Return what a token of a class does in a state."""
         automaton, (met, node, opened, _) = self._automaton, state
-        opens = self._opener[number]
-        same = [edge for edge in self.edges if self.class_of[edge.token] == number and edge.values & ~met]
-        on = [edge for edge in same if edge.start == node and (opened or not edge.inside)]
+        opens, left = self._opener[number], 0
+        on = [e for e in self._leaving[node].get(number, ()) if e.values & ~met and (opened or not e.inside)]
         if node != ROOT and not on:
             # A value ends where no edge goes on, and the token may begin another.
-            ended = _lowest(automaton.ends[node] & ~met)
-            if not (self._continuing[number] and ended & automaton.soft):
-                met |= ended
-            on = [edge for edge in same if edge.start == ROOT and not edge.inside and edge.values & ~met]
+            left = _lowest(automaton.ends[node] & ~met)
+            if self._continuing[number] and left & automaton.soft:
+                left = 0
+            met |= left
+            on = [e for e in self._leaving[ROOT].get(number, ()) if e.values & ~met and not e.inside]
         if not on:
-            return State(met, ROOT, opens)
-        node = on[0].end
+            return Step(State(met, ROOT, opens), left)
+        node, begins = on[0].end, on[0].start == ROOT
         bit = _lowest(automaton.ends[node] & ~met)
-        goes_on = any(edge.start == node and edge.values & ~met for edge in self.edges)
+        goes_on = any(edge.values & ~met for edges in self._leaving[node].values() for edge in edges)
         if bit & ~automaton.soft and not goes_on:
-            return State(met | bit, ROOT, opens, bit & automaton.whole_words != 0)
+            return Step(State(met | bit, ROOT, opens, bit & automaton.whole_words != 0), left, begins, bit)
         # A soft value ends with its word, which the next token decides.
-        return State(met, node, opens)
+        return Step(State(met, node, opens), left, begins)
+
+    def places(self, ids: Sequence[int]) -> tuple[Place, ...] | None:
+        """Return where a translation holds each value, in the order of its tokens; None if one is missing."""
+        found: list[tuple[int, int, int]] = []  # bit of the value, range of its tokens
+        state, first = State(), 0
+        for at, token in enumerate(ids):
+            state, left, begins, ended = self.step(state, self.class_at(token))
+            found.append((left, first, at))
+            first = at if begins else first
+            found.append((ended, first, at + 1))
+        left = _lowest(self._automaton.ends[state.node] & ~state.met)  # of one that was cut off
+        found.append((left, first, len(ids)))
+        if state.met | left != self._automaton.every:
+            return None
+        return tuple(Place(bit.bit_length() - 1, begin, end) for bit, begin, end in found if bit)
 
 
 def _lowest(bits: int) -> int:
     """Return the lowest bit that is set."""
     return bits & -bits
+
+
+@functools.lru_cache(maxsize=512)
+def machine_of(constraints: ValueConstraints, eos: int) -> StateMachine:
+    """Return the states of the translations of a sentence with these values."""
+    return StateMachine(constraints, eos)
+
+
+def places_of(constraints: ValueConstraints, ids: Sequence[int], eos: int) -> tuple[Place, ...] | None:
+    """Return where a translation holds each value, as the search that allowed its tokens has followed them."""
+    return _places_of(constraints, tuple(ids), eos)
+
+
+@functools.lru_cache(maxsize=512)  # the check after the search and the text of the translation ask the same
+def _places_of(constraints: ValueConstraints, ids: tuple[int, ...], eos: int) -> tuple[Place, ...] | None:
+    return machine_of(constraints, eos).places(ids)

@@ -8,8 +8,8 @@ import pytest
 
 from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob
 from service.engine.search.state_table import StateTable
-from service.engine.values.constraints import Form, TokenClasses, ValueConstraints, places_of
-from service.engine.values.states import StateMachine
+from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
+from service.engine.values.states import StateMachine, places_of
 from tests.support.decoding import run_batch
 from tests.support.fake_model import EOS, ScriptedModel, hashed_rule
 
