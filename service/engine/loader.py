@@ -146,10 +146,9 @@ def info_of(bundle: Bundle, settings: ModelSettings, placement: Placement | None
 
 def own_providers() -> tuple[str, ...]:
     """Return the providers of the ONNX Runtime that is installed here."""
-    # Imported late: a process whose models run in other processes does not load ONNX Runtime.
-    from service.engine.model.session import available_providers
+    import onnxruntime  # late: a process whose models run in other processes does not load it
 
-    return available_providers()
+    return tuple(onnxruntime.get_available_providers())
 
 
 def own_process() -> list[int]:

@@ -1,4 +1,4 @@
-"""From attention weights to readable ones: chosen layers and heads, tokens without the special ones, words.
+"""From attention weights to readable ones: tokens without the special ones, words.
 
 Weights are [..., R, C]: rows attend, columns are attended to. `service.bundle.alignment`, which training uses too,
 reads links from them.
@@ -11,33 +11,8 @@ from itertools import accumulate
 import numpy as np
 
 from service.bundle.alignment import Groups, Links, Span, word_groups
-from service.bundle.manifest import AlignmentHead
-from service.engine.errors import InvalidOption
-from service.engine.jobs import FloatArray, Selector
+from service.engine.jobs import FloatArray
 from service.engine.types import Specials, Token
-
-
-def choose(weights: FloatArray, layer: Selector, head: Selector, align: AlignmentHead | None) -> FloatArray:
-    """Choose from [L, H, R, C]: the axis of a chosen or averaged layer or head is removed; "all" keeps it.
-
-    "align" is the layer or head of `align`; without one (attention that aligns nothing) it is the mean.
-    Raise InvalidOption for a number that does not exist.
-    """
-    chosen = _choose_axis(weights, 1, head, align.head if align else None, "head")
-    return np.ascontiguousarray(_choose_axis(chosen, 0, layer, align.layer if align else None, "layer"))
-
-
-def _choose_axis(weights: FloatArray, axis: int, selector: Selector, aligning: int | None, name: str) -> FloatArray:
-    if selector == "align" and aligning is not None:
-        selector = aligning
-    if selector == "all":
-        return weights
-    if isinstance(selector, str):
-        return np.asarray(weights.mean(axis=axis), dtype=np.float32)
-    if not 0 <= selector < weights.shape[axis]:
-        count = weights.shape[axis]
-        raise InvalidOption(f"There is no {name} {selector}: the model has {count}, numbered from 0 to {count - 1}.")
-    return np.asarray(weights.take(selector, axis=axis), dtype=np.float32)
 
 
 def limit_specials(

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
-from service.engine.attention import alignment
 from service.engine.errors import InvalidOption, TooManyWeights
-from service.engine.jobs import ScoringResult, Selector, WeightLimit, WeightSelection
+from service.engine.jobs import FloatArray, ScoringResult, Selector, WeightLimit, WeightSelection
 from service.engine.types import AttentionOptions
 
 
@@ -98,7 +97,7 @@ def selected_scores(result: ScoringResult, wanted: WeightSelection | None) -> Sc
         }[kind]
         if weights is None:
             raise InvalidOption(f"There is no {kind} self-attention in this model.")
-        selected = np.array(alignment.choose(weights, chosen_layer, chosen_head, None), dtype=np.float32)
+        selected = np.array(_chosen(_chosen(weights, 1, chosen_head), 0, chosen_layer), np.float32)
     return replace(
         result,
         cross_attention=result.cross_attention[layer : layer + 1, head : head + 1].copy(),
@@ -106,6 +105,13 @@ def selected_scores(result: ScoringResult, wanted: WeightSelection | None) -> Sc
         decoder_attention=None,
         selected=selected,
     )
+
+
+def _chosen(weights: FloatArray, axis: int, selector: Selector) -> FloatArray:
+    """Return weights without the axis of a chosen or averaged layer or head; "all" keeps it."""
+    if selector == "all":
+        return weights
+    return np.asarray(weights.take(selector, axis) if isinstance(selector, int) else weights.mean(axis), np.float32)
 
 
 def _size(options: AttentionOptions, spec: AttentionSpec, model: str) -> AttentionSize:

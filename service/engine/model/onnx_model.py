@@ -18,10 +18,10 @@ from service.engine.model.batching import EncodedSentences, group_by_length, pad
 from service.engine.model.binding import StepSessions
 from service.engine.model.cuda_decoder_state import CudaDecoderState, DeviceRows, run_on_device
 from service.engine.model.decoder_state import CpuDecoderState
-from service.engine.model.device import ModelSettings, Placement
+from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.model.explainer import Explainer, cut
 from service.engine.model.interface import DecoderState
-from service.engine.model.session import on_cpu_instead, open_session, place
+from service.engine.model.session import on_cpu_instead, open_session
 from service.engine.model.shortlist import Shortlist
 from service.engine.model.step_graph import StepWeights, faster_step, scored_always, with_step_weights
 
@@ -37,15 +37,14 @@ def load_model(bundle: Bundle, settings: ModelSettings) -> OnnxModel:
 
     Raise DeviceUnavailable, BundleIncompatible or BundleCorrupt.
     """
-    graphs = bundle.manifest.graphs
+    graphs, available = bundle.manifest.graphs, onnxruntime.get_available_providers()
     try:
-        placement = place(graphs, settings)
-        return OnnxModel(bundle, placement, settings)
+        return OnnxModel(bundle, place_among(available, graphs, settings), settings)
     except BundleIncompatible as error:
         raise BundleIncompatible(f"{bundle.folder}: {error.message}.") from error
     except DeviceUnavailable as error:
         settings = on_cpu_instead(settings, error)
-    return OnnxModel(bundle, place(graphs, settings), settings)
+    return OnnxModel(bundle, place_among(available, graphs, settings), settings)
 
 
 class OnnxModel:

@@ -1,4 +1,4 @@
-"""Chooses the device and precision of a bundle, and opens ONNX Runtime sessions that really use them.
+"""Opens ONNX Runtime sessions that really use the chosen device and precision.
 
 ONNX Runtime falls back to the CPU silently, so the provider of every session is checked after it is opened.
 """
@@ -7,29 +7,15 @@ import contextlib
 import functools
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import onnxruntime
 
-from service.bundle.manifest import GraphSet
 from service.engine.errors import BundleCorrupt, DeviceUnavailable
-from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log_once, place_among
-
-
-def place(graphs: Mapping[str, GraphSet], settings: ModelSettings, available: Sequence[str] | None = None) -> Placement:
-    """Choose device and precision for a bundle; see `device.place_among`.
-
-    `available` are the providers of this installation (default: those of ONNX Runtime).
-    """
-    return place_among(available_providers() if available is None else available, graphs, settings)
-
-
-def available_providers() -> tuple[str, ...]:
-    """Return the providers of the installed ONNX Runtime."""
-    return tuple(onnxruntime.get_available_providers())
+from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log_once
 
 
 def open_session(

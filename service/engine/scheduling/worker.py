@@ -20,7 +20,7 @@ from service.engine.scheduling.decode_loop import DecodeLoop
 from service.engine.scheduling.pending import WorkerSettings
 from service.engine.scheduling.requests import WORKING, RequestTable
 from service.engine.scheduling.stages import EncoderStage, ScoringStage
-from service.engine.search.validation import check_job, check_scoring
+from service.engine.search.options import check_job, check_scoring
 
 JOIN_SECONDS = 10.0  # for a thread to end
 _LOG = logging.getLogger(__name__)

@@ -25,8 +25,8 @@ import numpy.typing as npt
 
 from service.bundle.repetition import LEAST_RUN
 from service.engine.jobs import MAX_BEAM_SIZE, FinishReason, FloatArray, IntArray
-from service.engine.search.beam_state import BeamState
-from service.engine.search.hypotheses import BeamCandidates, Finished, best_live
+from service.engine.search.beam_state import BeamState, Finished
+from service.engine.search.trace import BeamCandidates
 
 FEW = 4  # sentences that are advanced one by one sooner than by some twenty calls of numpy for all of them
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
@@ -71,7 +71,7 @@ class Beam(BeamState):
             self._finish(best, closing)
         if np.count_nonzero(possible[:, 0]) < size:
             self._close_without_tokens((~possible[:, 0]).nonzero()[0].tolist())
-        candidates = self._assign_slots(best_live(best, possible & ~ending, self.beam_size))
+        candidates = self._assign_slots(_best_live(best, possible & ~ending, self.beam_size))
         if self._recorded:
             self._record_step(read, best, (possible, closing), candidates)
         self._append_step(candidates)
@@ -268,3 +268,15 @@ class Beam(BeamState):
             parents = np.where(done[:, None], self._own_slots[: self.size], parents)
         rows: IntArray = (self._own_rows[: self.size] * self.beam_size + parents).ravel()
         return rows
+
+
+def _best_live(best: BeamCandidates, living: npt.NDArray[np.bool_], beam_size: int) -> BeamCandidates:
+    """Return the best K live ones, in order; if there are fewer, the others score -inf."""
+    first = living[:, :beam_size]
+    if np.count_nonzero(first) == first.size:
+        slots = np.s_[:, :beam_size]
+        return BeamCandidates(best.parents[slots], best.tokens[slots], best.token_logprobs[slots], best.scores[slots])
+    rows = np.arange(len(living))[:, None]
+    chosen = (~living).argsort(axis=1, kind="stable")[:, :beam_size]
+    candidates = best.taken(chosen + rows * living.shape[1])
+    return candidates._replace(scores=np.where(living[rows, chosen], candidates.scores, -np.inf))

@@ -4,22 +4,33 @@ A step keeps only back-pointers: token, log-probability and the slot it continue
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from service.bundle.end_of_search import lookahead_tokens, score_to_go_on, score_to_win
 from service.bundle.manifest import EarlyStopping
-from service.engine.jobs import MAX_BEAM_SIZE, Hypothesis, IntArray, SearchOptions, SearchTrace
+from service.engine.jobs import MAX_BEAM_SIZE, FinishReason, Hypothesis, IntArray, SearchOptions, SearchTrace
 from service.engine.model.buffers import grow, swap_remove
-from service.engine.search.hypotheses import BeamCandidates, Finished
 from service.engine.search.repetition import RepetitionGuard
-from service.engine.search.trace import Recorder
+from service.engine.search.trace import BeamCandidates, Recorder
 from service.engine.search.value_search import ValueSearch
 from service.engine.values.constraints import ValueConstraints
 
 _ENDLESS = np.iinfo(np.int64).max  # the maximum length where there is no sentence
+
+
+class Finished(NamedTuple):
+    """A finished hypothesis: its last token was chosen at `step`, after the hypothesis in slot `parent`."""
+
+    score: float
+    step: int
+    parent: int
+    token: int
+    logprob: float
+    reason: FinishReason
+    whole: bool = True  # whether it holds all values of its sentence
 
 
 class BeamState:

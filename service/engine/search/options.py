@@ -1,4 +1,4 @@
-"""Checks the options of a call and settles what they leave open for one sentence."""
+"""Checks the options of a call, settles what they leave open for a sentence, and checks the lengths of jobs."""
 
 import math
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from service.bundle.limits import length_limit
 from service.bundle.manifest import DecodingDefaults
-from service.engine.errors import InvalidOption
-from service.engine.jobs import MAX_BEAM_SIZE, Hypothesis, ScoringResult, SearchOptions
+from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
+from service.engine.jobs import MAX_BEAM_SIZE, Hypothesis, ScoringRequest, ScoringResult, SearchOptions, SentenceJob
 from service.engine.types import MAX_LENGTH_PENALTY, TranslationOptions
 
 
@@ -96,3 +96,31 @@ def over_vocabulary(found: Hypothesis, scores: ScoringResult, length_penalty: fl
     """Return a hypothesis with its scored log-probabilities: those of the search may be over a shortlist only."""
     logprobs = tuple(float(value) for value in scores.logprobs[: len(found.ids)])
     return replace(found, logprobs=logprobs, score=normalised_score(logprobs, length_penalty) if logprobs else 0.0)
+
+
+def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> SentenceJob:
+    """Return the job with its maximum length cut to the model's limit.
+
+    A translation that is cut off gets an </s> before it is scored, and needs a position for it.
+    Raise EmptyInput or InputTooLong.
+    """
+    _check_length("source", job.source_ids, source_limit)
+    if job.score is not None:
+        target_limit -= 1
+    if job.search.max_length <= target_limit:
+        return job
+    return replace(job, search=replace(job.search, max_length=target_limit))
+
+
+def check_scoring(job: ScoringRequest, source_limit: int, target_limit: int) -> None:
+    """Raise EmptyInput or InputTooLong if one side does not fit the model."""
+    _check_length("source", job.source_ids, source_limit)
+    _check_length("target", job.target_ids, target_limit)
+
+
+def _check_length(side: str, ids: Sequence[int], limit: int) -> None:
+    """Raise EmptyInput or InputTooLong; `side` names the sequence in the message."""
+    if not ids:
+        raise EmptyInput(f"The {side} has no tokens.")
+    if len(ids) > limit:
+        raise InputTooLong(f"The {side} has {len(ids)} tokens; the model takes {limit}.")

@@ -3,15 +3,36 @@
 Only sentences that ask for it are recorded. Recording reads what a step has computed and changes nothing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from service.engine.jobs import FloatArray, IntArray, SearchTrace, TracedHypothesis
-from service.engine.search.hypotheses import BeamCandidates
 
 FOLLOWING = 5  # likeliest next tokens that are recorded for each hypothesis in the beam
+
+
+class BeamCandidates(NamedTuple):
+    """The K live hypotheses of each sentence, [B, K] each, best first or by slot."""
+
+    parents: IntArray
+    tokens: IntArray
+    token_logprobs: FloatArray
+    scores: npt.NDArray[np.float64]
+
+    def of(self, index: int) -> BeamCandidates:
+        """Return those of one sentence, [K] each."""
+        return BeamCandidates(self.parents[index], self.tokens[index], self.token_logprobs[index], self.scores[index])
+
+    def taken(self, at: IntArray) -> BeamCandidates:
+        """Return copies of the entries at these positions of the flattened arrays."""
+        return BeamCandidates(
+            self.parents.take(at), self.tokens.take(at), self.token_logprobs.take(at), self.scores.take(at)
+        )
 
 
 class Recorder:

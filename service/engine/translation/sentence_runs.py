@@ -13,8 +13,7 @@ from service.engine.jobs import SentenceJob, SentenceResult, WeightSelection
 from service.engine.scheduling.interface import run_sentences, sentence_stages, within
 from service.engine.search.options import over_vocabulary, penalty_of, search_options
 from service.engine.text.segmentation import segment_text
-from service.engine.text.sentence import Sentence, Translated, assemble
-from service.engine.text.sentence_quality import QualityOptions
+from service.engine.text.sentence import QualityOptions, Sentence, Translated, assemble
 from service.engine.text.value_keeper import ValueKeeper
 from service.engine.thread_pools import if_many
 from service.engine.translation.loaded_pair import LoadedPair

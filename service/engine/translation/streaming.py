@@ -14,8 +14,7 @@ from typing import NamedTuple
 from service.bundle.wrapping import Span, join
 from service.engine.jobs import FloatArray, ScoringRequest, ScoringResult, SentenceJob, WeightSelection
 from service.engine.scheduling.interface import SentenceWorker, run_scoring, within
-from service.engine.text.sentence import Sentence, Translated
-from service.engine.text.sentence_quality import QualityOptions
+from service.engine.text.sentence import QualityOptions, Sentence, Translated
 from service.engine.text.token_text import TokenWriter
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.types import StreamedEnd, StreamedSentence, StreamedToken, StreamEvent

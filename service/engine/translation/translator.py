@@ -19,8 +19,7 @@ from service.engine.model_info import ModelInfo, ModelStateName, WorkerState
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.search.options import check_quality, complete
-from service.engine.text.sentence import Sentence, Translated
-from service.engine.text.sentence_quality import QualityOptions
+from service.engine.text.sentence import QualityOptions, Sentence, Translated
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.thread_pools import in_daemon_thread
 from service.engine.translation.forcing import Forcing

@@ -9,9 +9,8 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.model.cuda_decoder_state import DeviceRows
-from service.engine.model.device import ModelSettings
+from service.engine.model.device import CPU, ModelSettings, place_among
 from service.engine.model.onnx_model import OnnxModel, load_model
-from service.engine.model.session import place
 from tests.support.decoding import decode
 from tests.support.toy_onnx import sentences, write_toy_bundle
 
@@ -24,7 +23,9 @@ def open_graph(graph: bytes) -> onnxruntime.InferenceSession:
 def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[OnnxModel, OnnxModel]:
     bundle = load_bundle(write_toy_bundle(tmp_path_factory.mktemp("toy") / "toy"))
     settings = ModelSettings("cpu")
-    device = OnnxModel(bundle, place(bundle.manifest.graphs, settings), settings, DeviceRows("cpu", open_graph))
+    device = OnnxModel(
+        bundle, place_among([CPU], bundle.manifest.graphs, settings), settings, DeviceRows("cpu", open_graph)
+    )
     return load_model(bundle, settings), device
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from service.bundle.manifest import GraphSet
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
-from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log_once
-from service.engine.model.session import check_provider, load_cuda_libraries, on_cpu_instead, open_session, place
+from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log_once, place_among
+from service.engine.model.session import check_provider, load_cuda_libraries, on_cpu_instead, open_session
 
 INT8 = GraphSet("cpu", "e", "d", "f", (), ())
 FP16 = GraphSet("cuda", "e", "d", "f", (), ())
@@ -37,7 +37,7 @@ def _nothing_said_yet() -> None:
     ],
 )
 def test_the_fastest_graphs_of_the_device_are_chosen(settings: ModelSettings, device: str, precision: str) -> None:
-    placement = place(ALL, settings, BOTH)
+    placement = place_among(BOTH, ALL, settings)
     assert (placement.device, placement.precision) == (device, precision)
     assert placement.graphs is ALL[precision]
 
@@ -46,10 +46,10 @@ def test_without_cuda_cuda_refuses_to_start_and_auto_says_once_and_quietly_that_
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with pytest.raises(DeviceUnavailable, match="CUDAExecutionProvider"):
-        place(ALL, ModelSettings("cuda"), ONLY_CPU)
+        place_among(ONLY_CPU, ALL, ModelSettings("cuda"))
     with caplog.at_level(logging.DEBUG):
         for _ in range(4):
-            assert place(ALL, ModelSettings("auto"), ONLY_CPU).device == "cpu"
+            assert place_among(ONLY_CPU, ALL, ModelSettings("auto")).device == "cpu"
     [record] = caplog.records
     assert record.levelno == logging.INFO  # it is what the usual installation does
     assert "run on the CPU" in record.message
@@ -60,7 +60,7 @@ def test_auto_warns_where_a_gpu_is_not_used(caplog: pytest.LogCaptureFixture) ->
     with pytest.raises(DeviceUnavailable, match="too old"):
         on_cpu_instead(ModelSettings("cuda"), broken)
     with caplog.at_level(logging.WARNING):
-        assert place({"int8": INT8}, ModelSettings("auto"), BOTH).device == "cpu"
+        assert place_among(BOTH, {"int8": INT8}, ModelSettings("auto")).device == "cpu"
         assert on_cpu_instead(ModelSettings("auto", intra_threads=2), broken) == ModelSettings("cpu", intra_threads=2)
     assert "no fp16 or fp32 graphs for cuda" in caplog.text
     assert "too old" in caplog.text
@@ -69,7 +69,7 @@ def test_auto_warns_where_a_gpu_is_not_used(caplog: pytest.LogCaptureFixture) ->
 @pytest.mark.parametrize("settings", [ModelSettings("cuda"), ModelSettings("cpu", "fp32")])
 def test_a_bundle_without_fitting_graphs_is_refused_with_what_it_has(settings: ModelSettings) -> None:
     with pytest.raises(BundleIncompatible, match="int8 for cpu"):
-        place({"int8": INT8}, settings, BOTH)
+        place_among(BOTH, {"int8": INT8}, settings)
 
 
 def test_a_session_that_fell_back_in_silence_is_refused() -> None:
