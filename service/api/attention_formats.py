@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from starlette.responses import Response
 
@@ -56,8 +56,14 @@ Named = Sequence[tuple[str, AttentionMap]]
 
 
 def form_of(fields: AttentionRequest | PoolingRequest, accept: str) -> str:
-    """Return the format that the fields, or else the Accept header, request; raise ApiError."""
-    return fields.format if "format" in fields.model_fields_set else negotiated(accept)
+    """Return the format that the fields, or else the Accept header, request; raise ApiError (406)."""
+    if "format" in fields.model_fields_set:
+        return fields.format
+    form, forms = negotiated(accept), get_args(type(fields).model_fields["format"].annotation)
+    if form not in forms:
+        message = f"{form} is a form of attention between texts; use one of {', '.join(forms)}."
+        raise ApiError(message, status=406, code="not_acceptable")
+    return form
 
 
 def cache_key(fields: AttentionRequest, form: str) -> tuple[object, ...]:

@@ -26,6 +26,7 @@ from service.api.etag import tagged
 from service.api.openapi import body_in_any_form, errors_of, query_parameters
 from service.api.request_body import read_fields
 from service.api.schemas.attention import (
+    OF_SENTENCES,
     AttentionOfModels,
     AttentionPair,
     AttentionRequest,
@@ -106,8 +107,9 @@ async def read_attention_fields(request: Request) -> AttentionRequest:
     """Return the checked fields of /attention, which are fewer with kind=sentence; raise ApiError."""
     fields = await read_fields(request)
     kind = fields.get("kind")
-    is_sentence = isinstance(kind, str) and kind.lower() == "sentence"
-    return parse(SentenceAttentionRequest if is_sentence else AttentionRequest, fields)
+    if isinstance(kind, str) and kind.lower() == "sentence":
+        return parse(SentenceAttentionRequest, {name: fields[name] for name in OF_SENTENCES if name in fields})
+    return parse(AttentionRequest, fields)
 
 
 FieldsDep = Annotated[AttentionRequest, Depends(read_attention_fields)]
@@ -171,8 +173,6 @@ async def _sentence(
     embedder = embedder_of(service)
     check_characters([fields.text], service.settings)
     context.count([fields.text], embedder.manifest.name)
-    if form == "pharaoh":  # Accept: text/plain
-        raise invalid("the attention of one sentence has no alignment; choose another format", param="format")
     check_digests(fields.digests, [embedder.digest])
 
     async def make() -> Response:

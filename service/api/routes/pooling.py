@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from service.api.attention_formats import EXAMPLES, REVISION, answer, drawn, form_of, other_contents
 from service.api.dependencies import ContextDep, RendererDep, fields_of
-from service.api.errors import ApiError
 from service.api.etag import tagged
 from service.api.openapi import errors_of, query_parameters
 from service.api.schemas.pooling import PoolingRequest, PoolingResponse
@@ -23,7 +22,6 @@ from service.pooling.model import QUERIES, Pooling, pool
 
 router = APIRouter(tags=["Attention"])
 
-FORMATS = ("json", "svg", "png", "html", "csv", "npz", "vega")
 DIGITS = 9  # of the JSON
 ANSWER = {
     "kernel": "gaussian",
@@ -58,7 +56,7 @@ async def get_pooling(request: Request, fields: FieldsDep, context: ContextDep, 
 
     The examples are built in: y = 2 sin x + x^0.8 + noise.
     """
-    form = _form(fields, request.headers.get("accept", ""))
+    form = form_of(fields, request.headers.get("accept", ""))
     queries = QUERIES if fields.x is None else np.array([float(part) for part in fields.x.split(",")])
     width = None if fields.width == "learned" else float(fields.width)
     found = await asyncio.to_thread(pool, fields.kernel, width, queries)  # the first call loads ONNX Runtime
@@ -77,14 +75,6 @@ async def get_pooling(request: Request, fields: FieldsDep, context: ContextDep, 
 
     key = [found.digest, REVISION, form, *fields.model_dump(exclude={"format"}).values()]
     return await tagged(request, key, make, stable=False)
-
-
-def _form(fields: PoolingRequest, accept: str) -> str:
-    form = form_of(fields, accept)
-    if form not in FORMATS:
-        raise ApiError(f"{form} is a form of attention between texts; use one of {', '.join(FORMATS)}.", status=406,
-                       code="not_acceptable")  # fmt: skip
-    return form
 
 
 def _json(found: Pooling) -> bytes:

@@ -25,8 +25,6 @@ MOST_MODELS = 12
 SEVERAL_MAPS = ("compare", "contrast", "models")  # views
 DIGESTS = rf"^sha256:[0-9a-f]{{12,64}}(,sha256:[0-9a-f]{{12,64}}){{0,{MOST_MODELS - 1}}}$"
 MODELS = rf"^[^,]{{1,64}}(,[^,]{{1,64}}){{0,{MOST_MODELS - 1}}}$"
-
-
 IDS = r"^[0-9]{1,7}(,[0-9]{1,7}){0,4095}$"
 
 
@@ -46,8 +44,6 @@ Digests = Annotated[
     BeforeValidator(trimmed),
     Accepts("sha256: and at least 12 of its digits, for each model"),
 ]
-
-
 Models = Annotated[
     Annotated[str, Field(pattern=MODELS)] | None,
     BeforeValidator(trimmed),
@@ -58,7 +54,7 @@ Ids = Annotated[
     BeforeValidator(trimmed),
     Accepts("ids of tokens with commas between them"),
 ]
-# kind=sentence has fields of its own (schemas.embed), but it belongs to the same route.
+# kind=sentence has fewer fields, but it belongs to the same route.
 Kind = Annotated[
     Literal["cross", "encoder", "decoder", "occlusion"],
     Lowered,
@@ -151,8 +147,11 @@ class AttentionRequest(Decoding):
         return tuple(self.digest.split(",")) if self.digest else ()
 
 
+OF_SENTENCES = ("text", "kind", "specials", "format", "view", "theme", "language", "scale", "digest")
+
+
 class SentenceAttentionRequest(AttentionRequest):
-    """The same with kind=sentence, which needs no languages."""
+    """The same with kind=sentence, which needs no languages; the fields that are not OF_SENTENCES are ignored."""
 
     source: str = ""
     target: str = ""
