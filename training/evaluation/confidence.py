@@ -9,7 +9,7 @@ import random
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from service.bundle.confidence import SIGNALS, VERSION, Confidence
 from training.data.distillation import ask
 from training.data.reading import read_lines
 from training.data.split import sentence_hash
-from training.evaluation.test_sets import TestSet, load_test
+from training.evaluation.test_sets import TestSet, load_development, load_test
 from training.runs.folder import RunFolder
 
 USABLE = 60.0
@@ -74,7 +74,7 @@ class References:
     name: str
     sources: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
-    nonsense: bool = field(default=False)
+    nonsense: bool = False
 
 
 def group(test: TestSet, most: int | None = None) -> References:
@@ -89,14 +89,10 @@ def group(test: TestSet, most: int | None = None) -> References:
 
 def development_of(run: Path, source_language: str) -> list[TestSet]:
     """Return the held-out pairs of a run's corpora in one source language, one set a corpus."""
-    folder = RunFolder(run)
-    recipe = folder.load_recipe()
-    languages = {corpus.name: corpus.source_language or recipe.source_languages[0] for corpus in recipe.corpora}
-    rows: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    for corpus, source, target in folder.load_development():
-        if languages.get(corpus, recipe.source_languages[0]) == source_language:
-            rows[corpus].append((source, target))
-    return [TestSet(f"development/{name}", *map(list, zip(*pairs, strict=True))) for name, pairs in rows.items()]
+    recipe = RunFolder(run).load_recipe()
+    languages = {f"development/{corpus.name}": recipe.language_of(corpus) for corpus in recipe.corpora}
+    sets = load_development(run)
+    return [each for each in sets if languages.get(each.name, recipe.source_languages[0]) == source_language]
 
 
 def pairs_of(path: Path, source: str, target: str, first: bool) -> TestSet | None:
@@ -175,25 +171,15 @@ def fit(sets: Sequence[JudgedSet]) -> Confidence:
     return Confidence(round(intercept, DIGITS), tuple(round(float(value), DIGITS) for value in coefficients))
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """The scores of the qualities of one test set: AUC, and the expected calibration error."""
+def measure(name: str, usable: npt.NDArray[np.bool_], qualities: Array) -> dict[str, Any]:
+    """Return the figures of one test set; ``ece``: the expected calibration error over BINS bins of equal width.
 
-    test_set: str
-    sentences: int
-    usable: float
-    """Share of the translations."""
-    auc: float | None
-    """None if all translations are usable, or none."""
-    ece: float
-    """Expected calibration error over BINS bins of equal width."""
-
-
-def measure(name: str, usable: npt.NDArray[np.bool_], qualities: Array) -> Measured:
-    """Return the figures of one test set."""
+    There is no AUC if all translations are usable, or none.
+    """
     auc = round(float(roc_auc_score(usable, qualities)), DIGITS) if usable.any() and not usable.all() else None
     error = sum(count * abs(found - said) for said, found, count in reliability(usable, qualities)) / len(usable)
-    return Measured(name, len(usable), round(float(usable.mean()), DIGITS), auc, round(error, DIGITS))
+    share = round(float(usable.mean()), DIGITS)
+    return {"test_set": name, "sentences": len(usable), "usable": share, "auc": auc, "ece": round(error, DIGITS)}
 
 
 def reliability(usable: npt.NDArray[np.bool_], qualities: Array) -> list[tuple[float, float, int]]:
@@ -227,7 +213,7 @@ def section(confidence: Confidence, trained: Sequence[JudgedSet], tests: Sequenc
         qualities = [each.qualities(confidence) for each in known]
         together = np.concatenate([each.usable for each in known]), np.concatenate(qualities)
         figures = [measure(each.name, each.usable, own) for each, own in zip(known, qualities, strict=True)]
-        document["measured"] = [asdict(each) for each in (*figures, measure("all", *together))]
+        document["measured"] = [*figures, measure("all", *together)]
         document["reliability"] = [list(point) for point in reliability(*together)]
     return document
 

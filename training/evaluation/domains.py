@@ -8,7 +8,6 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from training.data.distillation import ask
@@ -67,10 +66,10 @@ def number_score(bundle: Path, source: str, target: str, seed: int = 1) -> Score
     """
     pairs = list(number_pairs(source, target, NUMBER_SENTENCES, seed, TESTING))
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
-    kept = count_kept(sources, references, translated(bundle, sources, options=("--values", "off")))
-    return Score(
-        f"numbers.{source}-{target}", "sentences with all numbers kept, %", round(kept.share, 2), None, "int8", 4
-    )
+    found = translated(bundle, sources, options=("--values", "off"))
+    kept = [keeps_numbers(*row) for row in zip(sources, references, found, strict=True)]
+    share = round(100 * sum(kept) / len(kept), 2)
+    return Score(f"numbers.{source}-{target}", "sentences with all numbers kept, %", share, None, "int8", BEAM_SIZE)
 
 
 def phrase_score(bundle: Path, source: str, target: str) -> Score:
@@ -118,20 +117,6 @@ def translated(
 _DIGITS = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class NumbersKept:
-    """The counts over a test set."""
-
-    sentences: int
-    kept: int
-    """Sentences whose numbers are all in the translation, each exactly once."""
-
-    @property
-    def share(self) -> float:
-        """Return the share of kept sentences in percent."""
-        return 100 * self.kept / self.sentences if self.sentences else 0.0
-
-
 def keeps_numbers(source: str, reference: str, hypothesis: str) -> bool:
     """Return whether a translation has exactly the numbers of its source.
 
@@ -140,15 +125,6 @@ def keeps_numbers(source: str, reference: str, hypothesis: str) -> bool:
     """
     found = _runs(hypothesis)
     return found in (_runs(source), _runs(reference))
-
-
-def count_kept(sources: Sequence[str], references: Sequence[str], hypotheses: Sequence[str]) -> NumbersKept:
-    """Return how many of the translations have exactly the numbers of their sources.
-
-    Raises ValueError if the three differ in length.
-    """
-    kept = sum(keeps_numbers(*row) for row in zip(sources, references, hypotheses, strict=True))
-    return NumbersKept(len(sources), kept)
 
 
 def _runs(text: str) -> Counter[str]:

@@ -109,7 +109,7 @@ class Grid:
             "by_length": [asdict(bucket) for bucket in found.by_length],
             "alignment_error": None if head is None or head.aer is None else round(head.aer, 2),
             "alignment_head": None if head is None else {"layer": head.layer, "head": head.head, "step": head.step},
-            "parameters": sum(parameter.numel() for parameter in trained.network.parameters()),  # type: ignore[attr-defined]
+            "parameters": sum(parameter.numel() for parameter in trained.network.parameters()),
             "not_exported": None,
         }
         try:

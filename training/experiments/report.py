@@ -82,7 +82,7 @@ def _summary(trained: Trained, history: History) -> list[tuple[str, str]]:
     return [
         ("languages", f"{', '.join(recipe.source_languages)} → {recipe.target_language}"),
         ("network", recipe.network.kind),
-        ("parameters", f"{sum(each.numel() for each in trained.network.parameters()):,}"),  # type: ignore[attr-defined]
+        ("parameters", f"{sum(each.numel() for each in trained.network.parameters()):,}"),
         ("weights", trained.weights),
         *((name, f"{value:.4g} at update {update:,}") for name, (update, value) in last.items()),
     ]

@@ -8,8 +8,9 @@ from zipfile import is_zipfile
 import torch
 from tokenizers import Tokenizer
 
+from training.networks.bahdanau import Bahdanau
 from training.networks.build import build_network
-from training.networks.interface import Network
+from training.networks.transformer import Transformer
 from training.recipe import Recipe
 from training.runs.folder import RunFolder
 
@@ -81,7 +82,7 @@ def load_parameters(file: Path) -> Parameters:
 class Trained:
     """A network with the vocabulary and the recipe of its training."""
 
-    network: Network
+    network: Transformer | Bahdanau
     tokenizer: Tokenizer
     recipe: Recipe
     weights: str

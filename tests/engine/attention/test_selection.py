@@ -75,24 +75,8 @@ def test_more_weights_than_one_answer_may_have_are_refused() -> None:
         limit_for(AttentionOptions(kind="decoder"), SPEC, 800, "bahdanau")
 
 
-HEAD = AlignmentHead(1, 2, "produce", None, None, None)
-WEIGHTS = np.random.default_rng(1).random((2, 4, 3, 5), dtype=np.float32)
-
-
 def token(text: str, start: int, special: str | None = None) -> Token:
     return Token(9, text, "" if special else text, start, start if special else start + len(text), special)
-
-
-def test_a_chosen_layer_and_head_are_the_models_own_numbers_and_a_mean_is_over_one_axis() -> None:
-    np.testing.assert_array_equal(alignment.choose(WEIGHTS, 0, 3, HEAD), WEIGHTS[0, 3])
-    np.testing.assert_array_equal(alignment.choose(WEIGHTS, "align", "align", HEAD), WEIGHTS[1, 2])
-    np.testing.assert_array_equal(alignment.choose(WEIGHTS, 0, "align", HEAD), WEIGHTS[0, 2])
-    np.testing.assert_array_equal(alignment.choose(WEIGHTS, "all", "all", HEAD), WEIGHTS)
-    np.testing.assert_allclose(alignment.choose(WEIGHTS, "all", "mean", HEAD), WEIGHTS.mean(axis=1), rtol=1e-6)
-    np.testing.assert_allclose(alignment.choose(WEIGHTS, "mean", 1, HEAD), WEIGHTS[:, 1].mean(axis=0), rtol=1e-6)
-    np.testing.assert_allclose(alignment.choose(WEIGHTS, "align", "align", None), WEIGHTS.mean(axis=(0, 1)), rtol=1e-5)
-    with pytest.raises(InvalidOption, match=r"no layer 2.*from 0 to 1"):
-        alignment.choose(WEIGHTS, 2, 0, HEAD)
 
 
 def test_special_tokens_are_kept_dropped_or_renormalised_and_a_row_with_nothing_left_stays_zero() -> None:
