@@ -12,7 +12,8 @@ from tqdm import tqdm
 
 from service.bundle.embedding import EMBEDDING_GRAPH, EMBEDDING_TOKENIZER, EmbeddingBundle, load_embedding_bundle
 from service.bundle.vocabulary import read_tokenizer
-from training.sentence.data import encode_texts, padded
+from training.data.batching import pad
+from training.sentence.data import encode_texts
 from training.sentence.mining import NEIGHBOURS, Floats, mine
 
 AT_ONCE = 64  # lines of one run
@@ -70,7 +71,7 @@ def embedded(bundle: EmbeddingBundle, lines: Sequence[str], language: str, threa
     with tqdm(total=len(rows), unit=" lines", disable=not sys.stderr.isatty(), desc=language) as bar:
         for start in range(0, len(order), AT_ONCE):
             chunk = order[start : start + AT_ONCE]
-            ids, lengths = padded([rows[place] for place in chunk])
+            ids, lengths = pad([rows[place] for place in chunk])
             found, _, languages, _ = session.run(None, {"ids": ids.numpy(), "lengths": lengths.numpy()})
             own = np.exp(languages[:, column]) >= LEAST_OWN_SHARE
             vectors |= {place: vector for place, vector, kept in zip(chunk, found, own, strict=True) if kept}

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from training.data import padding
 from training.data.dataset import EncodedPairs, Entries, Ids, epoch_entries
 from training.data.link_table import LinkTable, attention_targets
 from training.data.padding import PaddedPairs, pad_pairs
@@ -77,6 +78,12 @@ def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
 def batch_of(pairs: PaddedPairs) -> Batch:
     """Return padded pairs as tensors."""
     return Batch(*(torch.from_numpy(getattr(pairs, field.name)) for field in fields(pairs)))
+
+
+def pad(sentences: Sequence[Ids] | Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Return ids int64 [B, N], padded at the end, and lengths int64 [B]."""
+    padded, lengths = padding.pad(sentences)
+    return torch.from_numpy(padded), torch.from_numpy(lengths)
 
 
 class TokenBatches:

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from service.bundle.vocabulary import EOS, PAD
+from service.bundle.vocabulary import EOS
+from training.data.batching import pad
 from training.networks.interface import Network
 
 BATCH_TOKENS = 4096
@@ -28,12 +29,8 @@ def evaluating(network: Network) -> Iterator[torch.device]:
 
 def pad_sources(sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
     """Return ids without end tokens as a padded int64 [B, S] with end tokens, and their lengths, int64 [B]."""
-    lengths = [len(source) + 1 for source in sources]
-    padded = torch.full((len(sources), max(lengths)), PAD)
-    for row, source in enumerate(sources):
-        padded[row, : len(source)] = torch.tensor(source, dtype=torch.int64)
-        padded[row, len(source)] = EOS
-    return padded.to(device), torch.tensor(lengths, device=device)
+    padded, lengths = pad([[*source, EOS] for source in sources])
+    return padded.to(device), lengths.to(device)
 
 
 def length_groups(sources: Sequence[Sequence[int]], rows_each: int = 1) -> Iterator[list[int]]:

@@ -5,8 +5,7 @@ from torch import Tensor, nn
 
 from service.bundle.vocabulary import PAD
 from training.networks.dropout import Dropout
-from training.networks.interface import Choices, Decoded, Memory, State
-from training.networks.output import partial_linear
+from training.networks.interface import Choices, Decoded, Memory, State, partial_linear
 from training.networks.recurrent_attention import RecurrentAttention
 from training.networks.recurrent_encoders import ConvolutionalEncoder, Encoder
 from training.recipe import BahdanauConfig

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from torch import Tensor
+from torch.nn import functional
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +71,10 @@ class Network(Protocol):
 
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:
         """Return logits [B, V], the next state and cross attention [B, L, H, S], from the last tokens [B]."""
+
+
+def partial_linear(hidden: Tensor, weight: Tensor, bias: Tensor, rows: Tensor | None) -> Tensor:
+    """Return x Wᵀ + b for all rows of W [V, E], or only for ``rows``, int64 [C]: [..., E] → [..., V] or [..., C]."""
+    if rows is None:
+        return functional.linear(hidden, weight, bias)
+    return functional.linear(hidden, weight[rows], bias[rows])

@@ -8,8 +8,7 @@ from torch import Tensor, nn
 from service.bundle.vocabulary import PAD
 from training.networks.attention import MultiHeadAttention, valid_positions
 from training.networks.dropout import Dropout
-from training.networks.interface import Decoded, Memory, State
-from training.networks.output import partial_linear
+from training.networks.interface import Decoded, Memory, State, partial_linear
 from training.recipe import TransformerConfig
 
 

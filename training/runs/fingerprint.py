@@ -14,6 +14,8 @@ from training.recipe import CorpusConfig, Recipe
 _FREE = ("weight", "licence", "credit")
 """Keys of a corpus that can change without a new `prepare`."""
 
+MISSING = object()
+
 Fingerprint = Mapping[str, str]
 """Hashes of the vocabulary, of the development pairs and of each corpus, by name."""
 
@@ -44,7 +46,7 @@ class Prepared:
 
     def require(self, recipe: Recipe) -> None:
         """Raise PreparedError with the keys of ``recipe`` that have changed since the text was prepared."""
-        changed = list(_changed(self.recipe, prepared_part(recipe)))
+        changed = changed_values(self.recipe, prepared_part(recipe))
         if changed:
             raise PreparedError(
                 f"this run was prepared with other values ({'; '.join(changed)}), which only `prepare` can change: "
@@ -81,14 +83,19 @@ def _named(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value.name if isinstance(value, Path) else value for key, value in values.items()}
 
 
-def _changed(before: Mapping[str, Any], now: Mapping[str, Any], where: str = "") -> Iterator[str]:
-    """Yield ``key: before → now`` for each difference; a corpus without weight in training makes none."""
-    for key, value in now.items():
-        place = f"{where}{key}"
-        if isinstance(value, dict):
-            yield from _changed(before.get(key, {}), value, f"{place}.")
-        elif key in before and before[key] != value:
-            yield f"{place}: {before[key]} → {value}"
+def changes(before: Mapping[str, Any], now: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield key, old and new value of each difference between two recipes, or MISSING where one has no such key."""
+    for key in dict.fromkeys((*now, *before)):
+        old, new = before.get(key, MISSING), now.get(key, MISSING)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from changes(old, new, f"{where}{key}.")
+        elif old != new:
+            yield f"{where}{key}", old, new
+
+
+def changed_values(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return ``key: old → new`` for each key that both have; a key that only one version knows makes no difference."""
+    return [f"{key}: {old} → {new}" for key, old, new in changes(before, now) if MISSING not in (old, new)]
 
 
 def hash_of(*contents: bytes | memoryview) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch
 
 from service.bundle.manifest import MANIFEST_NAME
 from training.files import git_revision
+from training.runs.fingerprint import MISSING, changes
 
 Stage = dict[str, Any]
 
@@ -38,7 +39,7 @@ def new_stage(first: int, precision: str, before: Mapping[str, Any] | None, now:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "lightning": lightning.__version__,
-        "changed": {} if before is None else dict(_changes(before, now)),
+        "changed": {key: None if new is MISSING else new for key, _, new in changes(before or now, now)},
     }
 
 
@@ -68,12 +69,3 @@ def closed(stages: list[Stage], last: int) -> list[Stage]:
     """Return the stages with the ``last`` update recorded; a stage without updates is dropped."""
     done = [*stages[:-1], {**stages[-1], "to_update": last}]
     return done[:-1] if done[-1]["from_update"] == last else done
-
-
-def _changes(before: Mapping[str, Any], now: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any]]:
-    for key in now.keys() | before.keys():
-        old, new = before.get(key), now.get(key)
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
-            yield from _changes(old, new, f"{where}{key}.")
-        elif old != new:
-            yield f"{where}{key}", new

@@ -12,7 +12,8 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from service.bundle.vocabulary import EOS, PAD, read_tokenizer
+from service.bundle.vocabulary import EOS, read_tokenizer
+from training.data.batching import pad
 from training.data.cleaning import Pair, clean
 from training.data.dataset import EncodedPairs, encode_pairs
 from training.data.reading import read_corpus, read_pairs
@@ -158,19 +159,11 @@ class Batches:
         corpora, places = drawn[part], places[part]
         rows = [self._corpora[c].source[i] for c, i in zip(corpora.tolist(), places.tolist(), strict=True)]
         rows += [self._corpora[c].target[i] for c, i in zip(corpora.tolist(), places.tolist(), strict=True)]
-        ids, lengths = padded(rows)
+        ids, lengths = pad(rows)
         hashes = torch.tensor([hash(row.tobytes()) for row in rows])
         languages = torch.from_numpy(self._languages[corpora].T.reshape(-1))
         domains = torch.from_numpy(np.tile(self._domains[corpora], 2))
         return Batch(ids, lengths, PairKeys(hashes, languages, domains))
-
-
-def padded(rows: Sequence[npt.NDArray[np.uint16]] | Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    """Return ids int64 [B, N], padded at the end, and lengths int64 [B]."""
-    lengths = np.array([len(row) for row in rows], np.int64)
-    ids = np.full((len(rows), int(lengths.max())), PAD, np.int64)
-    ids[np.arange(ids.shape[1]) < lengths[:, None]] = np.concatenate([np.asarray(row) for row in rows])
-    return torch.from_numpy(ids), torch.from_numpy(lengths)
 
 
 def encode_texts(tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int) -> list[list[int]]:

@@ -20,9 +20,10 @@ from service.bundle.embedding import (
     write_embedding_manifest,
 )
 from service.bundle.vocabulary import EOS
+from training.data.batching import pad
 from training.data.corpora import find_corpus
 from training.export.weights import WeightStore
-from training.sentence.data import SentenceFolder, encode_texts, padded
+from training.sentence.data import SentenceFolder, encode_texts
 from training.sentence.graph import Precision, SentenceGraph
 from training.sentence.network import SentenceNetwork
 from training.sentence.recipe import SentenceRecipe
@@ -89,7 +90,7 @@ def _write_graph(
     store.write(bundle)
     path.write_bytes(model.SerializeToString(deterministic=True))
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    ids, lengths = padded(rows)
+    ids, lengths = pad(rows)
     with torch.inference_mode():
         wanted = [value.numpy() for value in network.eval()(ids, lengths)]
     found = session.run(None, {"ids": ids.numpy(), "lengths": lengths.numpy()})

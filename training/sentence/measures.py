@@ -8,7 +8,8 @@ import numpy.typing as npt
 import torch
 from tokenizers import Tokenizer
 
-from training.sentence.data import HeldOut, encode_texts, padded
+from training.data.batching import pad
+from training.sentence.data import HeldOut, encode_texts
 from training.sentence.loss import overlap
 from training.sentence.network import SentenceNetwork
 
@@ -40,7 +41,7 @@ def encode(network: SentenceNetwork, tokenizer: Tokenizer, texts: Sequence[str],
     device = next(network.eval().parameters()).device
     with torch.inference_mode():
         for start in range(0, len(order), TOGETHER):
-            ids, lengths = padded([rows[i] for i in order[start : start + TOGETHER]])
+            ids, lengths = pad([rows[i] for i in order[start : start + TOGETHER]])
             output = network(ids.to(device), lengths.to(device))
             likeliest = output.languages.argmax(-1), output.domains.argmax(-1)
             of_hops = overlap(output.attention), hop_cosines(output.attention)

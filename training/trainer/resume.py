@@ -1,6 +1,6 @@
 """Checks that a run can be resumed with a recipe and the prepared text."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from training.recipe import Recipe
-from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, of_version_0_1, require_same
+from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, changed_values, of_version_0_1, require_same
 from training.runs.folder import RunFolder
 
 FREE_NETWORK_KEYS = (
@@ -53,15 +53,10 @@ def resumed_from(folder: RunFolder, newest: Path | None, recipe: Recipe) -> Resu
 
 def require_network(before: Mapping[str, Any], recipe: Recipe) -> None:
     """Raise a one-line ValueError if the recipe's network differs from the one that the run began with."""
-    changed = list(_changed(before, recipe.network.model_dump(mode="json")))
+    now = recipe.network.model_dump(mode="json", exclude=set(FREE_NETWORK_KEYS))
+    changed = changed_values({"network": before}, {"network": now})
     if changed:
         raise ValueError(
             f"a run cannot change its network ({', '.join(changed)}): undo the change, or give the recipe another name "
             "(`start_from` takes along what fits)"
         )
-
-
-def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in now.items():
-        if key not in FREE_NETWORK_KEYS and key in before and before[key] != value:
-            yield f"network.{key}: {before[key]} → {value}"

@@ -51,20 +51,14 @@ class Stopping(Callback):
         self._recipe, self._folder = recipe, folder
         self.validations = Validations()
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the results of the validations, for a resumed run."""
-        return asdict(self.validations)
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the result of ``state_dict``."""
-        self.validations = Validations(**state_dict)
-
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Apply the recipe's current patience to a resumed run."""
-        seen = _load_validations(self._folder).get(str(trainer.global_step))
-        if seen is not None:  # a checkpoint is written before the validation at its update
-            self.validations = Validations(**seen)
-        self.validations = self.validations.resumed(trainer.global_step, self._recipe.validation.patience)
+        """Take the validations of a resumed run from its folder: a checkpoint is written before the one at its update."""
+        seen = _load_validations(self._folder)
+        before = [int(update) for update in seen if int(update) <= trainer.global_step]
+        if before:
+            last = Validations(**seen[str(max(before))])
+            self.validations = last.resumed(trainer.global_step, self._recipe.validation.patience)
+            self._keep(trainer)
         self._settle(trainer, pl_module)
 
     def on_train_batch_end(
@@ -85,10 +79,7 @@ class Stopping(Callback):
         bleu = float(trainer.strategy.broadcast(float(trainer.callback_metrics["dev_bleu"])))
         before = self.validations
         self.validations = before.after(trainer.global_step, bleu, self._recipe.validation.patience)
-        if trainer.is_global_zero:
-            _save_validations(
-                self._folder, {**_load_validations(self._folder), str(trainer.global_step): asdict(self.validations)}
-            )
+        self._keep(trainer)
         if bleu > best_so_far(self._folder):
             trainer.save_checkpoint(self._folder.best)
             if trainer.is_global_zero:
@@ -101,6 +92,16 @@ class Stopping(Callback):
             and isinstance(pl_module, TranslationModule)
         ):
             tell(self._folder, patience_ended(self.validations.ended_at, pl_module.last_update))
+
+    def _keep(self, trainer: lightning.Trainer) -> None:
+        """Write the results so far into the run folder."""
+        if not trainer.is_global_zero:
+            return
+        found = {**_load_validations(self._folder), str(trainer.global_step): asdict(self.validations)}
+        self._folder.checkpoints.mkdir(exist_ok=True)
+        staged = self._folder.validations.with_suffix(".new")
+        staged.write_text(json.dumps(found) + "\n", encoding="utf-8")
+        staged.replace(self._folder.validations)
 
     def _settle(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         assert isinstance(module, TranslationModule)
@@ -129,13 +130,6 @@ def _load_validations(folder: RunFolder) -> dict[str, dict[str, Any]]:
         return {}
     validations: dict[str, dict[str, Any]] = json.loads(folder.validations.read_text(encoding="utf-8"))
     return validations
-
-
-def _save_validations(folder: RunFolder, validations: dict[str, dict[str, Any]]) -> None:
-    folder.checkpoints.mkdir(exist_ok=True)
-    staged = folder.validations.with_suffix(".new")
-    staged.write_text(json.dumps(validations) + "\n", encoding="utf-8")
-    staged.replace(folder.validations)
 
 
 def best_so_far(folder: RunFolder) -> float:
