@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:  # what `make serve` installs has no librar
 app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
 for command in (
     prepare, train, evaluate.evaluate, evaluate.domains, align.align, align.links, distil.unseen, distil.distil,
-    align.silver, align_corpus, evaluate.lengths, export, text, attention.pooling,
+    align.silver, align_corpus, export, text, attention.pooling,
     attention.attribution, experiments.grid, experiments.report, confidence.confidence, confidence.reliability,
 ):  # fmt: skip
     app.command()(command)

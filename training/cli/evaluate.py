@@ -1,4 +1,4 @@
-"""The commands that measure translations: ``evaluate``, ``domains`` and ``lengths``."""
+"""The commands that measure translations: ``evaluate`` and ``domains``."""
 
 import json
 from dataclasses import asdict
@@ -13,24 +13,15 @@ from training.data.reading import read_lines
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.domains import report as domain_report
 from training.evaluation.evaluate import (
-    Result,
     as_text,
     evaluate_lines,
     evaluate_teaching,
-    length_table,
     report,
-    translate_all,
 )
 from training.evaluation.evaluate import evaluate as evaluate_test
-from training.evaluation.scores import Family, score_by_length
 from training.evaluation.test_sets import load_development, load_test
 from training.files import write_lines
-from training.trainer.checkpoints import Trained, Weights, load_trained
-
-Wrap = Annotated[
-    int,
-    typer.Option(min=8, help="Translate sentences with more source tokens in parts; use the same value for `export`."),
-]
+from training.trainer.checkpoints import Weights, load_trained
 
 
 def evaluate(
@@ -52,36 +43,36 @@ def evaluate(
             help="usual: the mean of the last checkpoints. best: the checkpoint with the highest development BLEU."
         ),
     ] = "usual",
-    wrap_tokens: Wrap = WRAP_TOKENS,
+    wrap_tokens: Annotated[
+        int,
+        typer.Option(
+            min=8, help="Translate sentences with more source tokens in parts; use the same value for `export`."
+        ),
+    ] = WRAP_TOKENS,
+    edges: Annotated[str, typer.Option(help="Longest sentences of the length buckets, in words.")] = "10,20,30",
 ) -> None:
     """Measure BLEU and chrF of a test set or the development data, by sentence length, and the teaching sentences."""
+    bounds = tuple(int(edge) for edge in edges.split(","))
     if hypotheses is not None:
         if test is None:
             raise ValueError("--hypotheses needs --test, the sentences with their references")
         options = SearchOptions(beam_size, length_penalty)
-        results = [evaluate_lines(load_test(test, target), read_lines(hypotheses), family, options)]
+        results = [evaluate_lines(load_test(test, target), read_lines(hypotheses), family, options, bounds)]
         show(report(run.name, precision, None, results, []), as_text(results, []), output)
         return
     trained = load_trained(run, weights)
     limit = trained.recipe.max_tokens
     options = SearchOptions(beam_size, length_penalty, limit, wrap_tokens)
-    results, lines = _evaluate_all(trained, run, (test, target), options, family)
+    results = []
+    lines: list[str] = []
+    for each in load_development(run) if test is None else [load_test(test, target)]:
+        result, translated = evaluate_test(trained, each, options, family, bounds)
+        results.append(result)
+        lines += translated
     if translations is not None:
         write_lines(translations, lines)
     teaching = evaluate_teaching(trained, options)
     show(report(run.name, "pytorch", trained.weights, results, teaching), as_text(results, teaching), output)
-
-
-def _evaluate_all(
-    trained: Trained, run: Path, test: tuple[Path | None, Path | None], options: SearchOptions, family: Family
-) -> tuple[list[Result], list[str]]:
-    sets = load_development(run) if test[0] is None else [load_test(test[0], test[1])]
-    results, lines = [], []
-    for each in sets:
-        result, translated = evaluate_test(trained, each, options, family)
-        results.append(result)
-        lines += translated
-    return results, lines
 
 
 def domains(
@@ -95,35 +86,3 @@ def domains(
     for figure in scores:
         typer.echo(f"{figure.test_set:32} {figure.metric:5} {figure.score:6.2f}")
     output.write_text(json.dumps([asdict(figure) for figure in scores], indent=1) + "\n", encoding="utf-8")
-
-
-def lengths(
-    systems: Annotated[list[str], typer.Argument(help="NAME=RUN_FOLDER or NAME=FILE_OF_TRANSLATIONS, at least one.")],
-    test: Annotated[Path, typer.Option(help="TSV, or the source file; .gz too.")],
-    target: Target = None,
-    edges: Annotated[str, typer.Option(help="Largest length of each bucket except the last.")] = "10,20,30",
-    beam_size: BeamSize = 4,
-    family: FamilyOption = "cased",
-    resamples: Annotated[
-        int, typer.Option(min=0, help="Bootstrap samples for the 95 % intervals; 0: no intervals.")
-    ] = 1000,
-    wrap_tokens: Wrap = WRAP_TOKENS,
-    output: Output = None,
-) -> None:
-    """Compare BLEU by sentence length of several systems on the same test set, as a table."""
-    loaded = load_test(test, target)
-    bounds = [int(edge) for edge in edges.split(",")]
-    curves = {}
-    for system in systems:
-        name, separator, path = system.partition("=")
-        if not separator:
-            raise ValueError(f"{system!r} must look like NAME=RUN_FOLDER or NAME=FILE_OF_TRANSLATIONS")
-        if Path(path).is_dir():
-            trained = load_trained(Path(path))
-            options = SearchOptions(beam_size, max_length=trained.recipe.max_tokens, wrap_tokens=wrap_tokens)
-            translated = translate_all(trained, loaded.sources, options)
-        else:
-            translated = read_lines(Path(path))
-        curves[name] = score_by_length(loaded.sources, translated, loaded.references, bounds, family, resamples)
-    content = {"test_set": loaded.name, "systems": {name: [asdict(b) for b in own] for name, own in curves.items()}}
-    show(content, length_table(curves), output)

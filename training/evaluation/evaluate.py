@@ -1,7 +1,7 @@
 """Quality of a trained network on test sets, on the development data of each corpus and on the teaching sentences."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,7 +22,6 @@ from training.evaluation.scores import (
     score_teaching,
 )
 from training.evaluation.test_sets import TestSet
-from training.tables import markdown
 from training.trainer.checkpoints import Trained
 
 
@@ -113,32 +112,3 @@ def as_text(results: Sequence[Result], teaching: Sequence[TeachingResult]) -> st
         for row in teaching
     ]
     return "\n".join(lines)
-
-
-Curves = Mapping[str, Sequence[Bucket]]
-"""The buckets of each system, by its name in the legend."""
-
-
-def length_table(curves: Curves) -> str:
-    """Return a Markdown table: a row for each system, a column for each bucket, and the losses of the last one.
-
-    ± is half of the 95 % interval by bootstrap, if the buckets have it.
-    """
-    buckets = next(iter(curves.values()))
-    labels = (f"{bucket.label} ({bucket.sentences})" for bucket in buckets)
-    head = ["words in the source", *labels, "longest loses, from the best", "from the shortest"]
-    return markdown(head, ([name, *map(_cell, own), *_lost(own)] for name, own in curves.items()))
-
-
-def _cell(bucket: Bucket) -> str:
-    if bucket.bleu is None:
-        return ""
-    return f"{bucket.bleu:.1f}" + ("" if bucket.interval is None else f" ± {bucket.interval:.1f}")
-
-
-def _lost(buckets: Sequence[Bucket]) -> list[str]:
-    """Return the BLEU that the last bucket loses against the best and the first one; empty if it has no sentences."""
-    last, known = buckets[-1].bleu, [bucket.bleu for bucket in buckets if bucket.bleu is not None]
-    if last is None:
-        return ["", ""]
-    return [f"{max(known) - last:.1f}", f"{known[0] - last:.1f}"]

@@ -47,8 +47,6 @@ class Bucket:
     sentences: int
     bleu: float | None
     """None for an empty bucket."""
-    interval: float | None = None
-    """Half of the 95 % interval of ``bleu`` by bootstrap, if it was computed."""
 
     @property
     def label(self) -> str:
@@ -65,30 +63,15 @@ def score_by_length(
     references: Sequence[str],
     edges: Sequence[int] = EDGES,
     family: Family = "cased",
-    resamples: int = 0,
 ) -> list[Bucket]:
-    """Return the corpus BLEU of each length bucket; ``edges``: their largest lengths, without the last.
-
-    With ``resamples``, each bucket has its interval by bootstrap: its sentences are drawn with replacement so many
-    times (Koehn 2004; the same seed every time).
-    """
+    """Return the corpus BLEU of each length bucket; ``edges``: their largest lengths, without the last."""
     bounds = list(zip([1, *(edge + 1 for edge in edges)], [*edges, None], strict=True))
     buckets = []
     for shortest, longest in bounds:
         chosen = [i for i, s in enumerate(sources) if shortest <= len(s.split()) <= (longest or math.inf)]
-        bleu, interval = None, None
-        if chosen:
-            own = [hypotheses[i] for i in chosen], [references[i] for i in chosen]
-            bleu = score(*own, family)[0].score
-            interval = _half_interval(*own, family, resamples) if resamples else None
-        buckets.append(Bucket(shortest, longest, len(chosen), bleu, interval))
+        own = [hypotheses[i] for i in chosen], [references[i] for i in chosen]
+        buckets.append(Bucket(shortest, longest, len(chosen), score(*own, family)[0].score if chosen else None))
     return buckets
-
-
-def _half_interval(hypotheses: Sequence[str], references: Sequence[str], family: Family, resamples: int) -> float:
-    """Return half of the 95 % interval of BLEU over samples of the sentences."""
-    found = _bleu(family).corpus_score(list(hypotheses), [list(references)], n_bootstrap=resamples)
-    return float(found._ci)
 
 
 def _bleu(family: Family) -> BLEU:

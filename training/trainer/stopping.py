@@ -52,7 +52,7 @@ class Stopping(Callback):
         self.validations = Validations()
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Take the validations of a resumed run from its folder: a checkpoint is written before the one at its update."""
+        """Take a resumed run's validations from its folder, as a checkpoint is written before that at its update."""
         seen = _load_validations(self._folder)
         before = [int(update) for update in seen if int(update) <= trainer.global_step]
         if before:

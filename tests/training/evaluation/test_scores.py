@@ -3,8 +3,7 @@
 import pytest
 import sacrebleu
 
-from training.evaluation.evaluate import length_table
-from training.evaluation.scores import Bucket, bigram_bleu, score, score_by_length, score_teaching
+from training.evaluation.scores import bigram_bleu, score, score_by_length, score_teaching
 
 REFERENCES = ["Le chat est assis sur le tapis rouge.", "Il pleut depuis ce matin à Paris."]
 CLOSE = ["Le chat est assis sur un tapis rouge.", "il pleut depuis ce matin à Paris."]
@@ -54,32 +53,3 @@ def test_buckets_cover_every_length_once() -> None:
     buckets = score_by_length(sources, ["x y z w v"] * 6, ["x y z w v"] * 6)
     assert [(b.label, b.sentences) for b in buckets] == [("1–10", 2), ("11–20", 2), ("21–30", 0), ("over 30", 2)]
     assert [b.bleu for b in buckets] == [pytest.approx(100), pytest.approx(100), None, pytest.approx(100)]
-
-
-def test_the_interval_is_wider_where_the_sentences_differ_more() -> None:
-    right, wrong = "a b c d e f", "u v w x y z"
-    references = [right] * 40
-    even = score_by_length(["w"] * 40, ["a b c d e z"] * 40, references, resamples=200)[0]
-    mixed = score_by_length(["w"] * 40, [right, wrong] * 20, references, resamples=200)[0]
-    assert even.interval == pytest.approx(0, abs=1e-6)
-    assert mixed.interval is not None
-    assert 5 < mixed.interval < 25
-    assert score_by_length(["w"], [right], [right])[0].interval is None
-
-
-def test_the_table_says_what_long_sentences_lose() -> None:
-    curves = {
-        "plain": [Bucket(1, 10, 50, 40.0), Bucket(11, 20, 40, 30.0), Bucket(21, None, 30, 10.0)],
-        "attention": [Bucket(1, 10, 50, 41.0), Bucket(11, 20, 40, 42.0), Bucket(21, None, 30, 40.0)],
-        "intervals": [Bucket(1, 10, 50, 40.0, 2.25), Bucket(11, 20, 40, 42.0), Bucket(21, None, 30, 30.0, 1.0)],
-        "no long ones": [Bucket(1, 10, 50, 40.0), Bucket(11, 20, 40, 30.0), Bucket(21, None, 0, None)],
-    }
-    columns = "1–10 (50) | 11–20 (40) | over 20 (30) | longest loses, from the best | from the shortest"
-    head, _, *rows = length_table(curves).splitlines()
-    assert head == f"| words in the source | {columns} |"
-    assert rows == [
-        "| plain | 40.0 | 30.0 | 10.0 | 30.0 | 30.0 |",
-        "| attention | 41.0 | 42.0 | 40.0 | 2.0 | 1.0 |",
-        "| intervals | 40.0 ± 2.2 | 42.0 | 30.0 ± 1.0 | 12.0 | 10.0 |",
-        "| no long ones | 40.0 | 30.0 |  |  |  |",
-    ]
