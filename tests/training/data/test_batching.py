@@ -111,14 +111,6 @@ def test_a_table_comes_back_from_its_file(tmp_path: Path) -> None:
             LinkTable.load(path, other)
 
 
-def test_links_made_before_they_remembered_their_text_must_fit_it(tmp_path: Path) -> None:
-    table = LinkTable.of([frozenset({(0, 1)}), frozenset({(3, 3)})])
-    np.savez_compressed(tmp_path / "links.npz", pairs=table.pairs, offsets=table.offsets)
-
-    assert len(LinkTable.load(tmp_path / "links.npz", corpus([3, 4]))) == 2
-    with pytest.raises(PreparedError, match="does not belong to the prepared text"):
-        LinkTable.load(tmp_path / "links.npz", corpus([4, 3]))
-
 
 def test_a_target_token_with_two_links_shares_its_weight() -> None:
     table = LinkTable.of([frozenset({(0, 0), (2, 0), (1, 1)})])
