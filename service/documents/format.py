@@ -96,7 +96,8 @@ def edited(content: AnyStr, edits: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
     for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
         pieces += [content[at:start], new]
         at = end
-    return content[:0].join([*pieces, content[at:]])
+    pieces.append(content[at:])
+    return content[:0].join(pieces)
 
 
 def base(language: str) -> str:

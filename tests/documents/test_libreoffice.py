@@ -64,7 +64,7 @@ def outline(name: str, data: bytes) -> list[tuple[Any, ...]]:
     file: Any = io.BytesIO(data)
     match name.partition(".")[2]:
         case "docx":
-            return [(each.style.name, each.text.upper()) for each in Document(file).paragraphs]
+            return [(each.style and each.style.name, each.text.upper()) for each in Document(file).paragraphs]
         case "xlsx":
             cells = [cell for row in load_workbook(file).active for cell in row]
             return [(cell.coordinate, cell.style_id, str(cell.value).upper()) for cell in cells]

@@ -51,9 +51,10 @@ def test_a_list_of_everything_changes_nothing(bundles: Path) -> None:
 
 
 def test_a_token_that_a_value_needs_is_scored_once(bundles: Path) -> None:
-    model, source = load(bundles / "listed"), PAIRS[0][0]
+    model, source = load(bundles / "listed"), np.asarray(PAIRS[0][0]).tolist()
     found = []
-    for needed in ([], LISTED.always.tolist()):
+    needs: list[list[int]] = [[], LISTED.always.tolist()]
+    for needed in needs:
         state = model.decoder_state(1, len(LISTED.always) + 4)
         state.join(model.encode([source], [needed]), [0])
         step = state.step(np.array([[model.bos]]))

@@ -28,7 +28,7 @@ class PaddedPairs:
     """[B]."""
 
 
-def pad_pairs(sources: Sequence[Ids], targets: Sequence[Ids], step: int = 1) -> PaddedPairs:
+def pad_pairs(sources: Sequence[Array | Ids], targets: Sequence[Array | Ids], step: int = 1) -> PaddedPairs:
     """Pad pairs, which end with the end token, into one batch; S is a multiple of ``step``."""
     target_out, target_lengths = pad(targets)
     target_in = np.full_like(target_out, PAD)
@@ -38,11 +38,11 @@ def pad_pairs(sources: Sequence[Ids], targets: Sequence[Ids], step: int = 1) -> 
     return PaddedPairs(source, source_lengths, target_in, target_out, target_lengths)
 
 
-def pad(sentences: Sequence[Ids] | Sequence[Sequence[int]], step: int = 1) -> tuple[Array, Array]:
+def pad(sentences: Sequence[Array | Ids] | Sequence[Sequence[int]], step: int = 1) -> tuple[Array, Array]:
     """Return sentences as a padded array, whose length is a multiple of ``step``, and their own lengths."""
     lengths = np.array([len(sentence) for sentence in sentences], np.int64)
     longest = int(lengths.max())
     padded = np.full((len(sentences), longest + -longest % step), PAD, np.int64)
     for row, sentence in enumerate(sentences):
-        padded[row, : len(sentence)] = sentence
+        padded[row, : len(sentence)] = np.asarray(sentence)
     return padded, lengths

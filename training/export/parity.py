@@ -12,7 +12,6 @@ import onnxruntime
 from service.bundle.limits import SOURCE_STEP
 from service.bundle.manifest import AlignmentHead
 from service.bundle.vocabulary import EOS
-from training.data.dataset import Ids
 from training.data.padding import PaddedPairs, pad_pairs
 from training.export.compare import (
     Comparison,
@@ -109,7 +108,7 @@ def parity_batches(pairs: Sequence[IdPair], longest: int) -> list[PaddedPairs]:
     return [*batches, _as_served(sides[0], sides[1][::-1])]
 
 
-def _as_served(sources: Sequence[Ids], targets: Sequence[Ids]) -> PaddedPairs:
+def _as_served(sources: Sequence[Array], targets: Sequence[Array]) -> PaddedPairs:
     """Return a batch whose source positions are padded to a multiple of SOURCE_STEP, as the service pads them."""
     return pad_pairs(sources, targets, SOURCE_STEP)
 

@@ -255,7 +255,7 @@ def served_translations(
 
 def bleu(translations: Sequence[str], references: Sequence[str]) -> float:
     """Return BLEU as sacrebleu computes it by default."""
-    return float(sacrebleu.corpusbleu(list(translations), [list(references)]).score)
+    return float(sacrebleu.corpus_bleu(list(translations), [list(references)]).score)
 
 
 def chrf(translations: Sequence[str], references: Sequence[str]) -> float:

@@ -52,7 +52,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     logging.disable()  # warnings of the library quote the file
-    overwrite_configuration(**{f"{name}_maximum_output_length": UNPACKED_BYTES for name in UNPACKED})
+    limits: dict[str, Any] = {f"{name}_maximum_output_length": UNPACKED_BYTES for name in UNPACKED}
+    overwrite_configuration(**limits)
     try:
         answer = text_of(sys.stdin.buffer.read())
     except (MemoryError, LimitReachedError):

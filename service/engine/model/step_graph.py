@@ -45,10 +45,10 @@ def look_up_chosen(graph: Graph) -> bool:
     lists = _lists(graph)
     if lists is None:
         return False
-    found, always, own, count = lists
+    found, always, own, size = lists
     places = found.inputs[1]
-    first = graph.constant("step.own", np.array(count))
-    last = graph.constant("step.last", np.array(count - 1))
+    first = graph.constant("step.own", np.array(size))
+    last = graph.constant("step.last", np.array(size - 1))
     zero = graph.constant("step.zero", np.array(0))
     graph.insert(
         found,
@@ -72,7 +72,7 @@ class _Lists(NamedTuple):
     found: Node
     always: str  # a constant, int64 [A]
     own: str  # [B, O]
-    count: int  # A
+    size: int  # A
 
 
 def _lists(graph: Graph) -> _Lists | None:

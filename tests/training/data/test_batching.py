@@ -111,7 +111,6 @@ def test_a_table_comes_back_from_its_file(tmp_path: Path) -> None:
             LinkTable.load(path, other)
 
 
-
 def test_a_target_token_with_two_links_shares_its_weight() -> None:
     table = LinkTable.of([frozenset({(0, 0), (2, 0), (1, 1)})])
 

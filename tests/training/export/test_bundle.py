@@ -19,7 +19,7 @@ from service.bundle.manifest import AlignmentHead, DecodingDefaults, GoldRate
 from service.bundle.vocabulary import BOS, PAD
 from tests.support.exported import CARD, LOOSE, Exported, batch_of, id_pairs, recipe_of, write_quantised
 from tests.support.tiny_networks import VARIANTS, bahdanau, network, transformer
-from training.data.batching import Batch
+from training.data.padding import PaddedPairs
 from training.data.subwords import train_tokenizer
 from training.export import parity
 from training.export.bundle import ExportOptions, require_replaceable
@@ -176,7 +176,7 @@ def test_what_eight_bits_break_is_not_exported(
     """One head of many, or the log-probabilities alone; the graphs in floats are right."""
     honest = parity.force
 
-    def force(session: onnxruntime.InferenceSession, batch: Batch) -> dict[str, Any]:
+    def force(session: onnxruntime.InferenceSession, batch: PaddedPairs) -> dict[str, Any]:
         result = honest(session, batch)
         if "int8" in str(session._model_path):
             broken(result)
