@@ -68,8 +68,7 @@ def add_model(
 ) -> None:
     """Make a bundle of a downloaded model and put it into the folder of models."""
     try:
-        from training.imports.add import AddOptions, add_model
-        from training.imports.files import ImportRefused
+        from training.imports.add import AddOptions, ImportRefused, add_model
     except ImportError as error:
         fail(f"models add needs the extra import ({error}): pip install 'translucent-mt[import]'.", FAILED)
     folder = read_settings(models_dir=models_dir).models_dir

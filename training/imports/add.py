@@ -12,7 +12,7 @@ from training.export.manifest import next_version
 from training.imports.argos import METADATA, read_argos
 from training.imports.bundle import ImportOptions, write_import
 from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctranslate2
-from training.imports.files import ImportRefused
+from training.imports.files import ImportRefused as ImportRefused
 from training.imports.firefox import FirefoxOptions, read_firefox
 from training.imports.firefox_index import indexed_folder
 from training.imports.source import Format, ImportedModel
