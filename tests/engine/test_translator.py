@@ -96,6 +96,11 @@ async def test_options_out_of_range_are_refused(translator: Translator, option: 
         await translator.translate(["I lost."], TranslationOptions(**{option: value}))  # type: ignore[arg-type]
 
 
+async def test_a_beginning_longer_than_any_translation_is_not_read(translator: Translator) -> None:
+    with pytest.raises(InvalidOption, match="20000 characters"):
+        await translator.translate(["I lost."], TranslationOptions(target_prefix="I " * 10_000))
+
+
 async def test_lengths_stay_within_the_model(worker: MirrorWorker) -> None:
     translator = translator_of(worker, limit=24)
     await translator.translate(["Go."], TranslationOptions(max_length=10_000))

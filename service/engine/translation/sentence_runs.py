@@ -20,6 +20,7 @@ from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.types import Search, Translation, TranslationOptions
 
 MOST_SENTENCES = 8192  # of one request: as many as may wait
+LONGEST_TOKEN = 32  # characters; with more than so many a token, a given beginning is not even read
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,13 @@ class SentenceRuns:
     async def translate(self, sentences: Sequence[Sequence[Sentence]]) -> list[list[Translated]]:
         """Return the translations of the sentences of each text, in which every value has its place."""
         flat = [sentence for own in sentences for sentence in own]
-        if self.options.target_prefix and len(flat) != 1:
+        prefix, most = self.options.target_prefix, LONGEST_TOKEN * self.pair.manifest.limits.target_tokens
+        if prefix and len(flat) != 1:
             raise InvalidOption(
                 f"target_prefix is the beginning of one sentence, and this request has {len(flat)}: send one sentence."
             )
+        if len(prefix) > most:
+            raise InvalidOption(f"target_prefix has {len(prefix)} characters; this model takes at most {most}.")
         kept = iter(await within(self.deadline, self._kept(flat)))
         return [[result for results in islice(kept, len(own)) for result in results] for own in sentences]
 
