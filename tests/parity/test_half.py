@@ -24,6 +24,8 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def test_graphs_are_well_formed_with_half_state_and_whole_results(exported: Exported) -> None:
     for kind in GRAPH_KINDS:
         onnx.checker.check_model(str(exported.folder / f"{kind}.fp16.onnx"))
+    forced = onnx.load_model(str(exported.folder / "forced.fp16.onnx"), load_external_data=False).graph
+    assert not [node for node in forced.node if node.op_type == "Pad" and "target" in node.input], "of integers"
     decoder = onnx.load_model(str(exported.folder / "decoder.fp16.onnx"), load_external_data=False).graph
     types = {value.name: value.type.tensor_type.elem_type for value in (*decoder.input, *decoder.output)}
     assert {types[name] for name, _ in exported.graphs().state + exported.graphs().memory} == {TensorProto.FLOAT16}

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from service.bundle.vocabulary import BOS
 from training.export.graphs.blocks import (
     FLOAT,
     INT32,
@@ -15,6 +14,7 @@ from training.export.graphs.blocks import (
     OutputLayer,
     Target,
     forced_outputs,
+    shifted_right,
     valid_positions,
 )
 from training.export.graphs.builder import Axes, GraphBuilder
@@ -93,7 +93,7 @@ class BahdanauGraphs:
         memory, state = self._encode(graph, source_ids, lengths)
         rows = graph.op("Concat", graph.op("Shape", target, start=0, end=1), graph.integers(1), axis=0)
         source = self.attention.source(graph, memory, lengths, rows)
-        shifted = graph.op("Pad", target, graph.integers(0, 1, 0, -1), graph.constant(np.array(BOS, np.int64)))
+        shifted = shifted_right(graph, target)
         embedded = self.arithmetic.lookup(graph, self.target_table, graph.op("Transpose", shifted, perm=[1, 0]))
         tops, contexts, weights = self._scan_targets(graph, embedded, state, source)  # [T, B, …]
         hidden = graph.op("Transpose", self._deep_output(graph, tops, embedded, contexts), perm=[1, 0, 2])

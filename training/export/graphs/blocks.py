@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto
 
+from service.bundle.vocabulary import BOS
 from training.export.graphs.builder import Axes, GraphBuilder
 from training.export.graphs.precision import Arithmetic, Operand, always_ids
 from training.export.parameters import SUPPRESSED
@@ -51,6 +52,14 @@ def top_candidates(graph: GraphBuilder, logits: str, rows: str, candidates: str)
     shape = graph.op("Concat", rows, graph.integers(-1), axis=0)
     graph.output("top_ids", graph.op("Reshape", ids, shape), INT64, ["B", "K", "C"])
     graph.output("top_logprobs", graph.op("Reshape", logprobs, shape), FLOAT, ["B", "K", "C"])
+
+
+def shifted_right(graph: GraphBuilder, target: str) -> str:
+    """Return the target after BOS, without its last token, int64 [B, T]; CUDA has no Pad of integers."""
+    column = graph.op("Concat", graph.op("Shape", target, start=0, end=1), graph.integers(1), axis=0)
+    first = graph.op("Expand", graph.integers(BOS), column)
+    rest = graph.op("Slice", target, graph.integers(0), graph.integers(-1), graph.integers(1))
+    return graph.op("Concat", first, rest, axis=1)
 
 
 class Target(NamedTuple):

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from service.bundle.vocabulary import BOS
 from training.export.graphs.blocks import (
     FLOAT,
     INT32,
@@ -17,6 +16,7 @@ from training.export.graphs.blocks import (
     OutputLayer,
     Target,
     forced_outputs,
+    shifted_right,
     valid_mask,
     valid_positions,
 )
@@ -180,7 +180,7 @@ class TransformerGraphs:
         target = graph.input("target", INT64, ["B", "T"])
         target_lengths = graph.input("target_lengths", INT64, ["B"])
         memory, encoder_weights = self._encode(graph, source, source_lengths)
-        shifted = graph.op("Pad", target, graph.integers(0, 1, 0, -1), graph.constant(np.array(BOS, np.int64)))
+        shifted = shifted_right(graph, target)
         size = graph.op("Shape", target, start=1, end=2)
         stream = self._start(graph, shifted, size, "decoder")
         causal = "" if self.units else self._causal_mask(graph, size)
