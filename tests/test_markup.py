@@ -69,6 +69,14 @@ def unchanged(html: str) -> str:
         ("1 &lt; 2 &amp; 3", "1 < 2 & 3", "", "1 &lt; 2 &amp; 3"),
         ("<!-- note -->the cat", "le chat", "0-0 1-1", "<!-- note -->le chat"),
         ("the <b>cat", "le chat", "0-0 1-1", "le <b>chat"),  # it was left open
+        ("black cat<sup>1</sup> runs", "chat noir court", "0-1 1-0 2-2", "chat noir<sup>1</sup> court"),
+        (
+            'cat<sup id="c"><a href="#1"><i>[</i>12]</a></sup> runs',
+            "chat court",
+            "0-0 1-1",
+            'chat<sup id="c"><a href="#1"><i>[</i>12]</a></sup> court',
+        ),
+        ('<a href="#1">2</a>the cat', "le chat", "0-0 1-1", '<a href="#1">2</a>le chat'),
     ],
 )
 def test_tags_follow_their_words(html: str, target: str, links: str, expected: str) -> None:
