@@ -1,6 +1,6 @@
 """`python -m translucent_mt` is `translucent`."""
 
-from service.cli.main import main
+from translucent_mt.command_line import main
 
 if __name__ == "__main__":
     main()
