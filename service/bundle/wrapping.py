@@ -172,13 +172,9 @@ def _is_decoration(character: str) -> bool:
         character.isspace()
         or unicodedata.category(character) == "So"
         or character in (_JOINER, _EMOJI_STYLE)
-        or _is_skin_tone(character)
+        or "\U0001f3fb" <= character <= "\U0001f3ff"  # a skin tone
         or "\U000e0020" <= character <= "\U000e007f"  # the tags of a region's flag
     )
-
-
-def _is_skin_tone(character: str) -> bool:
-    return "\U0001f3fb" <= character <= "\U0001f3ff"
 
 
 def _stripped(text: str, start: int, end: int) -> list[Span]:

@@ -144,34 +144,22 @@ if TYPE_CHECKING:
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 _LOADED_LATER = {
-    "ResultCache": ".cache.results",
-    "with_cache": ".cache.worker",
-    "EngineHost": ".loader",
-    "EngineSettings": ".loader",
-    "LoadedWorker": ".loader",
-    "WorkerFactory": ".loader",
-    "load_worker": ".loader",
-    "ModelSettings": ".model.device",
-    "Placement": ".model.device",
-    "Registry": ".registry",
-    "check_text": ".text.tokenizer",
-    "info_of": ".loader",
-    "open_translator": ".loader",
-    "own_process": ".loader",
-    "own_providers": ".loader",
-    "CPU": ".model.device",
-    "MEBIBYTE": ".lazy.memory",
-    "expected_bytes": ".lazy.memory",
-    "default_engine_processes": ".loader",
-    "own_cores": ".loader",
-    "place_among": ".model.device",
-    "map_large_blocks": ".lazy.memory",
-    "release_memory": ".lazy.memory",
-    "trim_memory": ".lazy.memory",
-    "Worker": ".scheduling.worker",
-    "WorkerSettings": ".scheduling.pending",
-    "split_sentences": ".text.segmenter",
-    "Translator": ".translation.translator",
+    name: module
+    for module, names in {
+        ".cache.results": "ResultCache",
+        ".cache.worker": "with_cache",
+        ".lazy.memory": "MEBIBYTE expected_bytes map_large_blocks release_memory trim_memory",
+        ".loader": "EngineHost EngineSettings LoadedWorker WorkerFactory default_engine_processes info_of "
+        "load_worker open_translator own_cores own_process own_providers",
+        ".model.device": "CPU ModelSettings Placement place_among",
+        ".registry": "Registry",
+        ".scheduling.pending": "WorkerSettings",
+        ".scheduling.worker": "Worker",
+        ".text.segmenter": "split_sentences",
+        ".text.tokenizer": "check_text",
+        ".translation.translator": "Translator",
+    }.items()
+    for name in names.split()
 }
 
 

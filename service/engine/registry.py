@@ -10,21 +10,14 @@ from typing import TypeVar
 
 from service.bundle.load import Bundle, load_bundle, read_bundle
 from service.bundle.repository import BundleEntry, Change, find_bundles, load_entry, scan_bundles
-from service.engine.errors import (
-    BundleMissing,
-    EngineError,
-    EngineFailure,
-    LastModel,
-    UnknownModel,
-)
+from service.engine.errors import BundleMissing, EngineError, EngineFailure, LastModel, UnknownModel
 from service.engine.events import EventListener, ignore_event
 from service.engine.languages.pairs import Pairs
 from service.engine.languages.tags import Languages
-from service.engine.lazy.loading import LazyLoader
-from service.engine.lazy.translator import LazyTranslator
+from service.engine.lazy.translator import LazyLoader, LazyTranslator
 from service.engine.loader import EngineHost, EngineSettings, WorkerFactory, load_worker, open_translator
 from service.engine.model_info import ModelInfo, ModelState, ModelStateName
-from service.engine.thread_pools import in_daemon_thread
+from service.engine.thread_pools import Loads, in_daemon_thread
 from service.engine.translation.translator import Translator
 
 Result = TypeVar("Result")
@@ -71,7 +64,7 @@ class Registry:
         self._refused: dict[str, EngineError] = {}  # by the name of the bundle; the latest reason
         self._started = False
         self._changing: dict[str, asyncio.Lock] = {}  # by name, so that a bundle that hangs does not delay others
-        self._hanging: set[str] = set()  # names of bundles whose loading was abandoned but still runs
+        self._loads = Loads()
 
     @property
     def translators(self) -> Sequence[AnyTranslator]:
@@ -203,9 +196,8 @@ class Registry:
             return Change(found.name, "unchanged", digest)
         translator: AnyTranslator | None = None
         try:
-            if found.name in self._hanging:
-                raise EngineFailure(f"{found.path}: an earlier attempt to load it hangs; restart the server to end it.")
-            translator = await self._in_time(self._loading(found, owners), found.path)
+            load = self._loads.run(found.name, found.path, lambda: self._open(load_entry(found, owners)))
+            translator = await self._in_time(load, found.path)
             with served.pinned() if isinstance(served, LazyTranslator) else contextlib.nullcontext():
                 await self._in_time(translator.start(), found.path)
         except Exception as error:
@@ -233,18 +225,6 @@ class Registry:
                 return await work
         except TimeoutError:
             raise EngineFailure(f"{path}: it was not loaded and warmed up within {seconds:g} seconds.") from None
-
-    async def _loading(self, found: BundleEntry, owners: dict[str, Path]) -> AnyTranslator:
-        """Load a bundle in a thread, and record whether the load continues after it was abandoned."""
-
-        def load() -> AnyTranslator:
-            try:
-                return self._open(load_entry(found, owners))
-            finally:
-                self._hanging.discard(found.name)
-
-        self._hanging.add(found.name)
-        return await in_daemon_thread(load, "loading")
 
     def _open(self, bundle: Bundle) -> AnyTranslator:
         if self._lazy is not None:

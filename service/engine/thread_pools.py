@@ -9,9 +9,10 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
 
-from service.engine.errors import Overloaded
+from service.engine.errors import EngineFailure, Overloaded
 
 Result = TypeVar("Result")
 
@@ -50,6 +51,27 @@ MANY = 64  # sentences; what is done with more of them is done in a thread
 async def if_many(sentences: int, work: Callable[[], Result]) -> Result:
     """Do work on sentences, on many in a thread, so that the event loop keeps responding."""
     return await TEXT_POOL.run(work) if sentences > MANY else work()
+
+
+class Loads:
+    """Loads bundles in threads, each name once at a time: an earlier attempt may hang."""
+
+    def __init__(self) -> None:
+        self._running: set[str] = set()  # also after the wait for it was given up
+
+    async def run(self, name: str, path: Path, load: Callable[[], Result]) -> Result:
+        """Load in a thread; raise EngineFailure while an earlier attempt to load the same name hangs."""
+        if name in self._running:
+            raise EngineFailure(f"{path}: an earlier attempt to load it hangs; restart the server to end it.")
+
+        def work() -> Result:
+            try:
+                return load()
+            finally:
+                self._running.discard(name)
+
+        self._running.add(name)
+        return await in_daemon_thread(work, "loading")
 
 
 async def in_daemon_thread(work: Callable[[], Result], name: str) -> Result:

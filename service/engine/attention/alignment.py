@@ -5,7 +5,7 @@ reads links from them.
 """
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -56,22 +56,13 @@ def words(text: str, tokens: Sequence[Token]) -> list[Span]:
     several of these makes them one.
     """
     inside = {place for token in tokens for place in range(token.start + 1, token.end)}
-    return _runs(text, lambda place, begin: place in inside or _continues(text, place, begin))
-
-
-def _runs(text: str, continues: Callable[[int, int], bool]) -> list[Span]:
-    """Cut a text at white space and at each place where `continues(place, begin of the run)` is false."""
     spans: list[Span] = []
     begin: int | None = None
     for place, character in enumerate(text):
-        if character.isspace():
-            if begin is not None:
-                spans.append((begin, place))
-            begin = None
-        elif begin is None:
-            begin = place
-        elif not continues(place, begin):
+        if begin is not None and (character.isspace() or not (place in inside or _continues(text, place, begin))):
             spans.append((begin, place))
+            begin = None
+        if begin is None and not character.isspace():
             begin = place
     if begin is not None:
         spans.append((begin, len(text)))

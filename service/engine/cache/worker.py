@@ -133,21 +133,15 @@ class CachedWorker:
         short = sum(len(job.source_ids) for job, found in zip(jobs, kept, strict=True) if found is None) <= SHORT_TOKENS
         futures: list[Future[SentenceResult]] = []
         to_run: list[tuple[_SharedDecode, SentenceJob]] = []
-        own: dict[ResultKey, Future[SentenceResult]] = {}  # equal sentences of one call have one future
         with self._lock:
             for job, key, found in zip(jobs, keys, kept, strict=True):
                 if found is not None:
                     futures.append(_answered(found))
                     continue
-                if key in own:
-                    futures.append(own[key])
-                    continue
                 shared, runs = self._join(key, job, short)
                 sharer = _Sharer(job, self._clock())
                 shared.sharers.append(sharer)
                 futures.append(sharer.future)
-                if shared.open:
-                    own[key] = sharer.future
                 sharer.future.add_done_callback(partial(self._left, shared, sharer))
                 if runs:
                     to_run.append((shared, job))

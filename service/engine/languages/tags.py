@@ -8,7 +8,7 @@ are also accepted: `pb` is `pt-BR`, `zh` is `zh-Hans`, `zt` is `zh-Hant`, `tl` i
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
 from service.engine.model_info import ModelInfo
@@ -45,22 +45,18 @@ def _spelled(subtag: str) -> str:
 
 def fallbacks(tag: str) -> tuple[str, ...]:
     """Return the tag itself, then the tags that may stand for it, the best first; none for an invalid tag."""
-    return _fallbacks(tag) if len(tag) <= LONGEST else ()
+    return _fallbacks(canonical(tag)) if len(tag) <= LONGEST else ()
 
 
 @functools.lru_cache(maxsize=4096)  # each request needs those of two tags, several times
 def _fallbacks(tag: str) -> tuple[str, ...]:
-    return tuple(_each_fallback(canonical(tag)))
-
-
-def _each_fallback(tag: str) -> Iterator[str]:
-    while tag:
-        yield tag
+    found: list[str] = []
+    while tag and (tag != "zh" or not found):  # `zh` is Simplified Chinese, which cannot stand for Traditional
+        found.append(tag)
         group = next((group for group in GROUPS if tag in group), (tag,))
-        yield from group
+        found += group
         tag = group[0].rpartition("-")[0]
-        if tag == "zh":
-            return  # `zh` means Simplified Chinese, which cannot stand for Traditional; the groups have named the rest
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A translator whose model is opened at the first request, and closed while it is idle if memory runs short."""
+"""Translators whose models are opened at the first request, and closed while they are idle if memory runs short."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
-from service.bundle.load import Bundle
-from service.engine.errors import EngineFailure, ModelNotOpened
-from service.engine.lazy.memory import release_memory
+from service.bundle.load import Bundle, check_unchanged
+from service.engine.errors import EngineFailure, ModelNotOpened, NotEnoughMemory
+from service.engine.events import EventListener, ignore_event
+from service.engine.lazy.memory import MEBIBYTE, expected_bytes, map_large_blocks, release_memory, resident_bytes
 from service.engine.lazy.open_models import ManagedModel, OpenModels
+from service.engine.loader import EngineHost, EngineSettings, WorkerFactory, info_of, load_worker, open_translator
+from service.engine.model.device import place_among
 from service.engine.model_info import ModelInfo, ModelStateName
 from service.engine.scheduling.admission import QueueStatus
-from service.engine.thread_pools import in_daemon_thread
+from service.engine.thread_pools import Loads, in_daemon_thread
 from service.engine.translation.translator import Translator
 from service.engine.types import StreamEvent, TranslationOptions
 
@@ -26,23 +29,19 @@ Load = Callable[[], Translator]
 GRACE_SECONDS = 1.0
 
 
-class OpeningLimits(NamedTuple):
-    """The limits of opening a model."""
-
-    seconds: float  # to load, and again to warm up
-    bytes: int  # the expected memory
-
-
 class LazyModel:
     """A bundle whose manifest was read, and its translator while it is open."""
 
-    def __init__(self, bundle: Bundle, info: ModelInfo, load: Load, limits: OpeningLimits) -> None:
-        """Set the function that loads the translator; `info` describes the model before it is opened."""
+    def __init__(self, bundle: Bundle, info: ModelInfo, load: Load, expected: int, seconds: float) -> None:
+        """Set the function that loads the translator; `info` describes the model before it is opened.
+
+        `expected` are the bytes of memory that it will need, `seconds` the time to load, and again to warm up.
+        """
         self.bundle, self.info = bundle, info
         self.translator: Translator | None = None
-        self._loading = False  # also after the wait for it was given up
-        self._load, self._seconds = load, limits.seconds
-        self.managed = ManagedModel(info.name, limits.bytes, self._open, self._close, self._failed)
+        self._loads = Loads()
+        self._load, self._seconds = load, seconds
+        self.managed = ManagedModel(info.name, expected, self._open, self._close, self._failed)
 
     async def _open(self) -> None:
         """Check the files, load the translator and warm it up; raise EngineError."""
@@ -53,21 +52,13 @@ class LazyModel:
             raise EngineFailure(
                 f"{self.bundle.folder}: it was not loaded and warmed up within {2 * self._seconds:g} seconds."
             ) from None
-        self.translator, self.info = translator, _the_same_if_equal(self.info, translator.info)
+        self.translator = translator
+        if self.info != translator.info:  # otherwise the same object stays: readers compare identities
+            self.info = translator.info
 
     async def _started(self) -> Translator:
         """Load the translator in a thread and warm it up."""
-        if self._loading:
-            raise EngineFailure(f"{self.bundle.folder}: an earlier attempt to load it hangs; restart the server.")
-
-        def load() -> Translator:
-            try:
-                return self._load()
-            finally:
-                self._loading = False
-
-        self._loading = True
-        translator = await in_daemon_thread(load, "loading")
+        translator = await self._loads.run(self.bundle.manifest.name, self.bundle.folder, self._load)
         try:
             await translator.start()
         except BaseException:
@@ -223,6 +214,52 @@ class LazyTranslator:
             yield translator if self._pair is None else translator.for_pair(*self._pair)
 
 
-def _the_same_if_equal(known: ModelInfo, found: ModelInfo) -> ModelInfo:
-    """Return the known description unless the model runs elsewhere than expected: readers compare identities."""
-    return known if known == found else found
+class LazyLoader:
+    """Opens the models of one server at their first request, and keeps them below its memory limit."""
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        on_event: EventListener = ignore_event,
+        open_worker: WorkerFactory = load_worker,
+        host: EngineHost | None = None,
+    ) -> None:
+        """Set how models are opened, and where."""
+        self._settings, self._on_event, self._open_worker = settings, on_event, open_worker
+        self._host = host or EngineHost()
+        map_large_blocks()
+        self._providers: tuple[str, ...] | None = None
+        self._base = 0  # bytes of memory without any model
+        self.models = OpenModels(settings.memory_limit, self._resident)
+
+    def translator(self, bundle: Bundle) -> LazyTranslator:
+        """Return the translator of a bundle, closed.
+
+        Raise BundleIncompatible, DeviceUnavailable, or NotEnoughMemory if it would not fit even alone.
+        """
+        if self._providers is None:
+            self._providers = tuple(self._host.providers())
+            self._base = self._resident()
+        placement = place_among(self._providers, bundle.manifest.graphs, self._settings.model)
+        info = info_of(bundle, self._settings.model, placement)
+
+        def load() -> Translator:
+            check_unchanged(bundle)  # its files are checked now, and the manifest may have been replaced
+            return open_translator(bundle, self._settings, self._on_event, self._open_worker)
+
+        expected = expected_bytes(bundle, placement, self._host.engines)
+        self._require_room(bundle, expected)
+        model = LazyModel(bundle, info, load, expected, self._settings.load_seconds)
+        return LazyTranslator(model, self.models, self._host.alive)
+
+    def _resident(self) -> int:
+        return resident_bytes(self._host.process_ids())
+
+    def _require_room(self, bundle: Bundle, expected: int) -> None:
+        limit = self._settings.memory_limit
+        if limit is not None and self._base + expected > limit:
+            own, needed, most = (round(value / MEBIBYTE) for value in (self._base, expected, limit))
+            raise NotEnoughMemory(
+                f"{bundle.folder}: it needs about {needed} MiB, and the server itself {own} MiB, but the memory limit "
+                f"is {most} MiB; raise the limit, or remove the bundle from the folder."
+            )

@@ -6,10 +6,12 @@ into places that are still empty when the next step begins. Search and scheduler
 depend on a model's architecture.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import NamedTuple, Protocol
 
 from service.engine.jobs import FloatArray, IntArray, ScoringResult, WeightSelection
+
+Encoded = Sized  # the encoder output of some sentences, for the decoder states that they join
 
 
 class Candidates(NamedTuple):
@@ -18,13 +20,6 @@ class Candidates(NamedTuple):
     ids: IntArray  # [B, K, C]
     logprobs: FloatArray  # [B, K, C]
     weights: FloatArray | None = None  # [B, K, S] of the aligning head, if they are wanted and the model has them
-
-
-class Encoded(Protocol):
-    """The encoder output of some sentences, for the decoder states that they join."""
-
-    def __len__(self) -> int:
-        """Return the number of sentences."""
 
 
 class DecoderState(Protocol):

@@ -38,10 +38,6 @@ class Fixed(bytes):
     """The four or eight bytes of a number of fixed size."""
 
 
-class NotProtobuf(ValueError):
-    """The bytes are no message."""
-
-
 @dataclass(slots=True, eq=False)
 class Node:
     """One node; attributes are kept as they are in the file."""
@@ -78,7 +74,7 @@ class Graph:
     """A graph that can be edited; `nodes` are in the order in which they run."""
 
     def __init__(self, message: bytes) -> None:
-        """Read a graph; raise NotProtobuf."""
+        """Read a graph; raise ValueError."""
         fields = list(read_message(message))
         self.nodes = [_read_node(value) for value in _messages(fields, _NODE)]
         self._others = [each for each in fields if each[0] not in (_NODE, _OUTPUT)]
@@ -245,7 +241,7 @@ def read_message(message: bytes) -> Iterator[Field]:
         if kind == _BYTES:
             size, at = _read_varint(message, at)
         if size is None or at + size > end:
-            raise NotProtobuf(f"a field of kind {kind} does not fit")
+            raise ValueError(f"a field of kind {kind} does not fit")
         value_bytes = message[at : at + size]
         yield key >> 3, value_bytes if kind == _BYTES else Fixed(value_bytes)
         at += size
@@ -272,7 +268,7 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
         at, shift = at + 1, shift + 7
         if byte < 128:
             return value, at
-    raise NotProtobuf("an integer does not end")
+    raise ValueError("an integer does not end")
 
 
 def _varint(value: int) -> bytes:

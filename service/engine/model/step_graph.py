@@ -18,6 +18,7 @@ from service.engine.jobs import FloatArray, IntArray
 from service.engine.model.buffers import Array
 from service.engine.model.onnx_graph import Graph, Node, graph_of, integer_attribute, with_graph
 
+_AXIS_1 = {"axis": integer_attribute("axis", 1)}
 _MOVES = ("Transpose", "Reshape")
 _PRODUCTS = ("MatMul", "FusedMatMul")
 _QUERY, _INPUT_SCALE, _BIAS = 0, 2, 6  # inputs of MatMulIntegerToFloat
@@ -57,7 +58,7 @@ def look_up_chosen(graph: Graph) -> bool:
             Node("Gather", [always, "step.of_always"], ["step.always"]),
             Node("Sub", [places, first], ["step.after"]),
             Node("Max", ["step.after", zero], ["step.of_own"]),
-            _gather_elements([own, "step.of_own"], "step.own_ids"),
+            Node("GatherElements", [own, "step.of_own"], ["step.own_ids"], attributes=_AXIS_1),
             Node("Less", [places, first], ["step.is_always"]),
             Node("Where", ["step.is_always", "step.always", "step.own_ids"], list(found.outputs)),
         ],
@@ -137,10 +138,6 @@ def _source(graph: Graph, name: str) -> Node | None:
             return None
         name = node.inputs[0]
     return None
-
-
-def _gather_elements(inputs: list[str], output: str) -> Node:
-    return Node("GatherElements", inputs, [output], attributes={"axis": integer_attribute("axis", 1)})
 
 
 @dataclass(frozen=True, slots=True)

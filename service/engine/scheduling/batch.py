@@ -113,9 +113,10 @@ class Batch(Generic[Owner]):
 
     def _finished(self, index: int) -> Finished[Owner]:
         """Return a sentence that is done, with its results."""
-        owner, beam = self._owners[index], self._beam
+        owner, beam, recorded = self._owners[index], self._beam, self._weights[index]
         assert owner is not None
-        return Finished(owner, beam.hypotheses(index), beam.trace(index), _stacked(self._weights[index]))
+        weights = np.stack(recorded.rows) if recorded is not None and recorded.rows else None
+        return Finished(owner, beam.hypotheses(index), beam.trace(index), weights)
 
     def _fit_candidates(self) -> None:
         """Ask the steps for as many candidates as the running sentences need."""
@@ -170,10 +171,6 @@ class _StepWeights:
 
     source_length: int
     rows: list[FloatArray] = field(default_factory=list)
-
-
-def _stacked(recorded: _StepWeights | None) -> FloatArray | None:
-    return np.stack(recorded.rows) if recorded is not None and recorded.rows else None
 
 
 class Running(NamedTuple):

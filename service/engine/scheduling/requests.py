@@ -185,17 +185,14 @@ class RequestTable(OpenRequests):
 
     def schedule(self, number: int, now: float, rows: int, sentences: int) -> Plan:
         """Return the sentences that join a decode thread with this load."""
-        if self._is_settled(number, rows, sentences):
+        settled = not len(self._scheduler) and not self._reported[2]  # nothing waits; this needs no lock
+        if settled and self._division.is_settled(number, rows, sentences):
             return Plan([], [])
         with self._lock:
             plan = self._division.plan(number, now, rows, sentences)
             self._report_load()
             self._wake_encoder(now)
         return plan
-
-    def _is_settled(self, number: int, rows: int, sentences: int) -> bool:
-        """Return whether nothing waits and nothing has changed since the last plan; this needs no lock."""
-        return not len(self._scheduler) and not self._reported[2] and self._division.is_settled(number, rows, sentences)
 
     def idle(self, number: int) -> None:
         """Record that a decode thread is idle."""

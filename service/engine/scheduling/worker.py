@@ -26,23 +26,20 @@ JOIN_SECONDS = 10.0  # for a thread to end
 _LOG = logging.getLogger(__name__)
 
 
-class WorkThread(threading.Thread):
-    """Repeats a piece of work until it returns False."""
+def _thread(name: str, work: Callable[[], bool], ended: Callable[[], None]) -> threading.Thread:
+    """Return a thread that repeats a piece of work until it returns False."""
 
-    def __init__(self, name: str, work: Callable[[], bool], ended: Callable[[], None]) -> None:
-        super().__init__(name=name, daemon=True)
-        self._work, self._ended = work, ended
-
-    def run(self) -> None:
-        """Work: the thread's main function."""
+    def run() -> None:
         try:
-            while self._work():
+            while work():
                 pass
         except BaseException:
             # No caller is above this thread, so the error can only be recorded; the worker ends too.
-            _LOG.exception("The thread %s ended unexpectedly", self.name)
+            _LOG.exception("The thread %s ended unexpectedly", name)
         finally:
-            self._ended()
+            ended()
+
+    return threading.Thread(target=run, name=name, daemon=True)
 
 
 class Worker:
@@ -64,10 +61,10 @@ class Worker:
         self._stages = EncoderStage(*shared), ScoringStage(*shared)
         self._loops = [DecodeLoop(*shared, number) for number in range(settings.inter_threads or 1)]
         self._decoders = [
-            WorkThread(f"engine-{name}-{number}", loop.turn, table.decoder_ended)
+            _thread(f"engine-{name}-{number}", loop.turn, table.decoder_ended)
             for number, loop in enumerate(self._loops)
         ]
-        beside = [WorkThread(type(stage).__name__, stage.turn, table.stage_ended) for stage in self._stages]
+        beside = [_thread(type(stage).__name__, stage.turn, table.stage_ended) for stage in self._stages]
         self._threads = [*beside, *self._decoders]
 
     @property

@@ -52,7 +52,7 @@ class Tokenizer:
         `end`: whether a text is closed by </s>.
         """
         self._library = as_plain_text(library)
-        self._bos, self._eos, self._unk = special_ids.bos, special_ids.eos, special_ids.unk
+        self._bos, self.eos, self._unk = special_ids.bos, special_ids.eos, special_ids.unk
         self._prefix: tuple[int, ...] = ()
         self._end = (special_ids.eos,) if end else ()
         vocabulary = library.get_vocab(with_added_tokens=True)
@@ -76,11 +76,6 @@ class Tokenizer:
         view._prefix = tuple(prefix)
         view._specials = self._specials | {number: self._pieces[number] for number in prefix}
         return view
-
-    @property
-    def eos(self) -> int:
-        """Return the id of </s>."""
-        return self._eos
 
     @functools.cached_property
     def classes(self) -> TokenClasses:

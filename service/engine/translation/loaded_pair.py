@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from service.bundle.manifest import AlignmentHead, Manifest
-from service.engine.attention.selection import relocated
-from service.engine.events import CallStage, EngineEvent, EventListener, StageDone, wants_stages
+from service.engine.events import CallStage, EngineEvent, EventListener, StageDone
 from service.engine.jobs import WeightSelection
 from service.engine.languages.tags import canonical
 from service.engine.model_info import ModelInfo
@@ -39,29 +38,6 @@ class LoadedPair:
     segmentation: SegmentationOptions
     traced: bool = True  # whether the listener uses CallStage
     warm: threading.Event = field(default_factory=threading.Event)  # shared by all pairs
-
-    @classmethod
-    def of(
-        cls,
-        manifest: Manifest,
-        info: ModelInfo,
-        tokenizers: Tokenizers,
-        worker: SentenceWorker,
-        on_event: EventListener,
-        wrap_tokens: int | None,
-    ) -> LoadedPair:
-        """Combine the parts; sentences of more than `wrap_tokens` are wrapped (None: by the model's own limit)."""
-        limit = manifest.limits.source_tokens
-        return cls(
-            manifest=manifest,
-            info=info,
-            tokenizers=for_target(tokenizers, manifest, info.target_language),
-            worker=worker,
-            on_event=on_event,
-            align=relocated(manifest.attention.align),
-            segmentation=SegmentationOptions(manifest.source_language, min(wrap_tokens or limit, limit), limit),
-            traced=wants_stages(on_event),
-        )
 
     def with_languages(self, source_language: str, target_language: str) -> LoadedPair:
         """Return the model for another of its pairs; itself for a pair that it does not have."""

@@ -13,14 +13,15 @@ from typing import Self
 
 from service.bundle.manifest import Manifest
 from service.engine.attention.attention_map import build_map, join_maps
-from service.engine.attention.selection import at_each_step, check_size, limit_for, select_weights
-from service.engine.events import CallStage, EventListener, ignore_event
+from service.engine.attention.selection import at_each_step, check_size, limit_for, relocated, select_weights
+from service.engine.events import CallStage, EventListener, ignore_event, wants_stages
 from service.engine.model_info import ModelInfo, ModelStateName, WorkerState
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.search.options import check_quality, complete
+from service.engine.text.segmentation import SegmentationOptions
 from service.engine.text.sentence import QualityOptions, Sentence, Translated
-from service.engine.text.tokenizer import Tokenizers
+from service.engine.text.tokenizer import Tokenizers, for_target
 from service.engine.thread_pools import in_daemon_thread
 from service.engine.translation.forcing import Forcing
 from service.engine.translation.loaded_pair import LONG_TEXT, LoadedPair
@@ -32,7 +33,6 @@ from service.engine.types import (
     SentenceDetail,
     StreamEvent,
     TargetPath,
-    Token,
     Translation,
     TranslationOptions,
 )
@@ -61,7 +61,17 @@ class Translator:
         wrap_tokens: int | None = None,
     ) -> None:
         """Combine the parts; sentences of more than `wrap_tokens` are wrapped (None: by the model's own limit)."""
-        self._pair = LoadedPair.of(manifest, info, tokenizers, worker, on_event, wrap_tokens)
+        limit = manifest.limits.source_tokens
+        self._pair = LoadedPair(
+            manifest=manifest,
+            info=info,
+            tokenizers=for_target(tokenizers, manifest, info.target_language),
+            worker=worker,
+            on_event=on_event,
+            align=relocated(manifest.attention.align),
+            segmentation=SegmentationOptions(manifest.source_language, min(wrap_tokens or limit, limit), limit),
+            traced=wants_stages(on_event),
+        )
         self._worker = worker
         self._last_used: list[float] = []  # shared by the views of all pairs
         self._owner: Translator | None = None
@@ -215,7 +225,7 @@ class Translator:
             given = await pair.timed("tokenize", len(text), lambda: forcing.given(text, target_text, options))
             [detail] = await forcing.score([given])
             found = Translation(detail.target_text, sentences=(detail,))
-        check_size(limit, *(sum(map(len, side)) for side in zip(*map(_sides, found.sentences), strict=True)))
+        check_size(limit, *_tokens(found.sentences))
         size = LONG_TEXT if "all" in (options.layer, options.head) else 0
         shown = await pair.timed("view", size, lambda: self._maps(text, found, options))
         if options.kind == "occlusion":
@@ -275,5 +285,5 @@ class Translator:
             self._last_used[:] = [time.time()]
 
 
-def _sides(detail: SentenceDetail) -> tuple[Sequence[Token], Sequence[Token]]:
-    return detail.source_tokens, detail.target_tokens
+def _tokens(sentences: Sequence[SentenceDetail]) -> tuple[int, int]:
+    return sum(len(each.source_tokens) for each in sentences), sum(len(each.target_tokens) for each in sentences)

@@ -74,6 +74,7 @@ class StateMachine:
 
     def __init__(self, constraints: ValueConstraints, eos: int) -> None:
         self._automaton = compile_values(constraints)
+        self.edges = self._automaton.edges
         self._digits_reserved = constraints.digits_reserved
         self._eos, self._general = eos, general_classes(constraints.classes)
         tokens = dict.fromkeys(edge.token for edge in self.edges)
@@ -90,13 +91,10 @@ class StateMachine:
         self._reserved = {
             self.class_of[edge.token]
             for edge in self.edges
-            if edge.start == ROOT and edge.values & self._automaton.whole_words and not self.is_opener(edge.token)
+            if edge.start == ROOT
+            and edge.values & self._automaton.whole_words
+            and not self._opener[self.class_of[edge.token]]
         }
-
-    @property
-    def edges(self) -> tuple[Edge, ...]:
-        """Return the edges of the automaton."""
-        return self._automaton.edges
 
     def class_at(self, token: int) -> int:
         """Return the class of any token; the graph may score a few beyond the vocabulary, which mean nothing."""
@@ -108,10 +106,6 @@ class StateMachine:
     def is_digit(self, token: int) -> bool:
         """Return whether a token of a value has a digit."""
         return self._digit[self.class_of[token]]
-
-    def is_opener(self, token: int) -> bool:
-        """Return whether a value may follow a token of a value without a space."""
-        return self._opener[self.class_of[token]]
 
     def rules(self, state: State) -> Rules:
         """Return what may follow in a state."""
