@@ -29,7 +29,7 @@ Load = Callable[[], Translator]
 GRACE_SECONDS = 1.0
 
 
-class LazyModel:
+class LazyModel(ManagedModel):
     """A bundle whose manifest was read, and its translator while it is open."""
 
     def __init__(self, bundle: Bundle, info: ModelInfo, load: Load, expected: int, seconds: float) -> None:
@@ -37,11 +37,11 @@ class LazyModel:
 
         `expected` are the bytes of memory that it will need, `seconds` the time to load, and again to warm up.
         """
+        super().__init__(info.name, expected, self._open, self._close, self._failed)
         self.bundle, self.info = bundle, info
         self.translator: Translator | None = None
         self._loads = Loads()
         self._load, self._seconds = load, seconds
-        self.managed = ManagedModel(info.name, expected, self._open, self._close, self._failed)
 
     async def _open(self) -> None:
         """Check the files, load the translator and warm it up; raise EngineError."""
@@ -141,27 +141,26 @@ class LazyTranslator:
     @property
     def state(self) -> ModelStateName:
         """Return the state for callers."""
-        managed, translator = self._model.managed, self._model.translator
-        if managed.state == "open" and translator is not None:
+        model, translator = self._model, self._model.translator
+        if model.state == "open" and translator is not None:
             return translator.state
-        if managed.state == "opening":
+        if model.state == "opening":
             return "opening"
-        return "failed" if self._models.recently_failed(managed) else "closed"
+        return "failed" if self._models.recently_failed(model) else "closed"
 
     @property
     def last_used(self) -> float | None:
         """Return the time of the last request, in seconds since 1970."""
-        return self._model.managed.last_used
+        return self._model.last_used
 
     async def start(self) -> None:
         """Open the model now; raise the reason if that fails."""
-        managed = self._model.managed
-        managed.retry_at = 0.0
+        self._model.retry_at = 0.0
         try:
-            async with self._models.using(managed):
+            async with self._models.using(self._model):
                 pass
         except ModelNotOpened as refusal:
-            raise managed.error or refusal from None
+            raise self._model.error or refusal from None
 
     async def stop(self, drain: float) -> None:
         """Stop the worker if it is open; running requests may finish within `drain` seconds."""
@@ -170,11 +169,11 @@ class LazyTranslator:
 
     def retire(self) -> None:
         """Close the model after the requests that chose it: it is no longer served."""
-        self._models.retire(self._model.managed)
+        self._models.retire(self._model)
 
     def pinned(self) -> AbstractContextManager[None]:
         """Keep the model open, if it is, as long as the context lasts."""
-        return self._models.pinning(self._model.managed)
+        return self._models.pinning(self._model)
 
     @property
     def queue_status(self) -> QueueStatus:
@@ -185,10 +184,10 @@ class LazyTranslator:
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady if not even the smallest request would be accepted now."""
         translator = self._model.translator
-        if translator is not None and self._model.managed.state == "open":
+        if translator is not None and self._model.state == "open":
             translator.check_room(deadline)
         else:
-            self._models.check(self._model.managed)
+            self._models.check(self._model)
 
     translate = _opening(Translator.translate)
     attention = _opening(Translator.attention)
@@ -208,7 +207,7 @@ class LazyTranslator:
     @asynccontextmanager
     async def opened(self, deadline: float | None) -> AsyncIterator[Translator]:
         """Open the model, and keep it open as long as the context lasts; give the translator for the pair."""
-        async with self._models.using(self._model.managed, deadline):
+        async with self._models.using(self._model, deadline):
             translator = self._model.translator
             assert translator is not None, "an open model has a translator"
             yield translator if self._pair is None else translator.for_pair(*self._pair)

@@ -78,13 +78,11 @@ class WorkerPool:
 
     def stop(self, drain: float = 0.0) -> None:
         """Stop all workers at the same time, with the same time to finish; this blocks."""
-        with ThreadPoolExecutor(len(self._workers)) as threads:
-            list(threads.map(lambda worker: worker.stop(drain), self._workers))
+        self._together(lambda worker: worker.stop(drain))
 
     def close(self) -> None:
         """Close all workers at the same time; this blocks."""
-        with ThreadPoolExecutor(len(self._workers)) as threads:
-            list(threads.map(lambda worker: worker.close(), self._workers))
+        self._together(lambda worker: worker.close())
 
     def retire(self) -> None:
         """Stop all workers without a wait."""
@@ -113,6 +111,10 @@ class WorkerPool:
         """Send a given translation to one of the workers for scoring."""
         chosen = self._next()
         return self._counted(self._workers[chosen].submit_scoring(job), chosen, len(job.source_ids))
+
+    def _together(self, work: Callable[[SentenceWorker], None]) -> None:
+        with ThreadPoolExecutor(len(self._workers)) as threads:
+            list(threads.map(work, self._workers))
 
     def _shares(self, lengths: Sequence[int]) -> dict[int, list[int]]:
         """Return the sentences of each worker, by the tokens of each sentence: each goes to the least busy worker."""
