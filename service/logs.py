@@ -171,6 +171,7 @@ def _redirect_libraries() -> None:
         logger.propagate = True
     # Events inside asyncio matter to operators only if something fails.
     logging.getLogger("asyncio").setLevel(logging.WARNING)
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # its warnings quote the headers of forms
     logging.captureWarnings(True)
 
 
