@@ -174,3 +174,14 @@ def test_sentences_are_spread_over_each_corpus() -> None:
     assert Counter(corpora[i] for i in chosen) == {"general": 6, "domain": 3}
     assert chosen == sorted(set(chosen))
     assert {0, 599, 600, 899} <= set(chosen)
+
+
+@pytest.mark.parametrize("text", ["Yes.\tOui.\n", "Yes.\tOui.\n" * 50])
+def test_a_corpus_of_which_nothing_is_left_to_train_on_is_refused(tmp_path: Path, text: str) -> None:
+    recipe = yaml.safe_load(TOY.read_text("utf-8"))
+    (tmp_path / "pairs.tsv").write_text(text, "utf-8")
+    recipe["corpora"][0]["path"] = str(tmp_path / "pairs.tsv")
+    (tmp_path / "toy.yaml").write_text(yaml.safe_dump(recipe), "utf-8")
+    result = CliRunner().invoke(app, ["prepare", str(tmp_path / "toy.yaml"), "--runs", str(tmp_path / "runs")])
+    assert result.exit_code
+    assert "none is left to train on" in str(result.exception)
