@@ -4,7 +4,7 @@ const NAME = "translate-as-you-type"; // in the browser's storage; "off" if it w
 
 let waiting; // the call of `soon` that has not begun its work
 let earlier; // the work of an earlier call
-let pause = 250; // milliseconds
+let pause = 200; // milliseconds
 let on = true;
 try { on = localStorage.getItem(NAME) !== "off"; } catch { /* a browser that stores nothing */ }
 

@@ -105,7 +105,7 @@ async def test_the_settings_of_a_page(client: Client) -> None:
     assert (await client.get("/frontend/settings")).json() == {
         "charLimit": 1000,
         "batchLimit": 5,
-        "frontendTimeout": 250,
+        "frontendTimeout": 200,
         "apiKeys": False,
         "keyRequired": False,
         "suggestions": False,
