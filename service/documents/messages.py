@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from service.documents.encodings import Encoding, decode
+from service.documents.errors import DocumentTooLarge
 from service.documents.format import Limits, check_file_size, check_segments, edited
 from service.documents.fragments import MARKUP, PLACEHOLDER, Tags, as_it_is, from_markup, has_words, render
 
 ESCAPE = re.compile(r"\\(?:[uU]([0-9a-fA-F]{4})|(.))", re.DOTALL)
 CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
+LONGEST = 100_000
 MOST_BYTES = 2  # of a file, for each character that may be translated; a parsed file takes fifty times its size
 
 
@@ -51,7 +53,9 @@ Edit = tuple[int, int, str]  # start, end, and the new text
 
 
 def parts_of(text: str, notation: Notation) -> list[Part]:
-    """Return a message in parts."""
+    """Return a message in parts; raise DocumentTooLarge."""
+    if len(text) > LONGEST:
+        raise DocumentTooLarge(f"A message has {len(text)} characters; the most are {LONGEST}. Split it into several.")
     if NO_TEXT.search(text):
         return [text]
     parts: list[Part] = []
@@ -109,11 +113,13 @@ class MessagesDocument:
         self._places: list[Place] = []
         self._edits = edits
         self.segments: list[str] = []
+        size = 0
         for place in places:
             if lines := place.lines:
                 self._places.append(place)
                 self.segments += [line.fragment for line in lines]
-            if len(self.segments) > limits.segments:
+                size += sum(len(line.fragment) for line in lines)
+            if len(self.segments) > limits.segments or size > limits.characters:
                 check_segments(self.segments, limits)
 
     def write(self, translations: Sequence[str]) -> bytes:

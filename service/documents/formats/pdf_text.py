@@ -15,7 +15,6 @@ from pypdf.errors import LimitReachedError
 
 CPU_SECONDS = 60
 MEMORY_BYTES = 1 << 30
-UNPACKED = ("zlib", "lzw", "run_length", "array_based_stream")
 UNPACKED_BYTES = 20_000_000  # of one stream; pypdf has it in memory several times
 MOST_PAGES = 1000
 MOST_CHARACTERS = 5_000_000
@@ -52,8 +51,12 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     logging.disable()  # warnings of the library quote the file
-    limits: dict[str, Any] = {f"{name}_maximum_output_length": UNPACKED_BYTES for name in UNPACKED}
-    overwrite_configuration(**limits)
+    overwrite_configuration(
+        zlib_maximum_output_length=UNPACKED_BYTES,
+        lzw_maximum_output_length=UNPACKED_BYTES,
+        run_length_maximum_output_length=UNPACKED_BYTES,
+        array_based_stream_maximum_output_length=UNPACKED_BYTES,
+    )
     try:
         answer = text_of(sys.stdin.buffer.read())
     except (MemoryError, LimitReachedError):
