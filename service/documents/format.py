@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import AnyStr, Protocol
+from typing import Protocol
 
 from service.documents.errors import DocumentError, DocumentTooLarge, FormatNotInstalled, UnsupportedDocument
 from service.settings import Settings
@@ -89,15 +89,14 @@ class Document(Protocol):
         """Return the document with a fragment for each segment; everything else stays as it was."""
 
 
-def edited(content: AnyStr, edits: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
-    """Return a file with other content in some ranges, which do not overlap; an empty range is a place."""
-    pieces: list[AnyStr] = []
+def edited(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """Return a text with other content in some ranges, which do not overlap; an empty range is a place."""
+    pieces: list[str] = []
     at = 0
     for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
-        pieces += [content[at:start], new]
+        pieces += [text[at:start], new]
         at = end
-    pieces.append(content[at:])
-    return content[:0].join(pieces)
+    return "".join([*pieces, text[at:]])
 
 
 def base(language: str) -> str:
