@@ -68,6 +68,7 @@ def test_the_walk_of_the_docs_leads_from_a_download_to_a_translation_a_picture_a
     assert len(walk) <= 10
     port = str(free_port())
     typed = "\n".join(walk).replace("localhost:8000", f"localhost:{port}").replace("curl -s", "curl -s --fail")
+    typed = typed.replace("--retry 60", "--retry 600")  # a busy machine takes longer to start a server
     script = f"set -e\ntrap 'jobs -p | xargs -r kill' EXIT\n{typed}"
     environment = variables(folder, TRANSLUCENT_PORT=port)
     done = subprocess.run(
