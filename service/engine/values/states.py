@@ -174,10 +174,17 @@ class StateMachine:
         found: list[tuple[int, int, int]] = []  # bit of the value, range of its tokens
         state, first = State(), 0
         for at, token in enumerate(ids):
-            state, left, begins, ended = self.step(state, self.class_at(token))
-            found.append((left, first, at))
-            first = at if begins else first
-            found.append((ended, first, at + 1))
+            number = self.class_at(token)
+            if number < FIRST_OWN and state.node == ROOT:
+                state = State(state.met, ROOT, self._opener[number])  # as most tokens: of no value, and outside of all
+                continue
+            state, left, begins, ended = self.step(state, number)
+            if left:
+                found.append((left, first, at))
+            if begins:
+                first = at
+            if ended:
+                found.append((ended, first, at + 1))
         left = _lowest(self._automaton.ends[state.node] & ~state.met)  # of one that was cut off
         found.append((left, first, len(ids)))
         if state.met | left != self._automaton.every:
