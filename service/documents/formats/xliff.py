@@ -23,12 +23,12 @@ from service.documents.xml_source import Range, ranges_of, with_attribute
 FIRST = "urn:oasis:names:tc:xliff:document:1.2"
 SECOND = re.compile(r"urn:oasis:names:tc:xliff:document:2\.\d")
 DONE = frozenset({"reviewed", "final"})  # states of a segment in XLIFF 2
-PROTECTED = r"""<(?:\w+:)?mrk\b[^<>]*(?:mtype\s*=\s*["']protected|translate\s*=\s*["']no)[^<>]*(?<!/)>[^<]*</[^<>]*>"""
-CODE = r"<((?:\w+:)?(?:bpt|ept|ph|it))\b[^<>]*(?<!/)>[\s\S]*?</\1\s*>|<!--[\s\S]*?-->"
+PROTECTED = r"""<(?:\w+:)?mrk\b(?>[^<>]*?(?:mtype|translate)\s*=\s*["'](?:protected|no)\b[^<>]*)(?<!/)>[^<]*</[^<>]*>"""
+CODE = r"<((?:\w+:)?(?:bpt|ept|ph|it))\b[^<>]*(?<!/)>[\s\S]*?</\1\s*>|<!--[\s\S]*?(?:-->|\Z)"
 CDATA = re.compile(r"<!\[CDATA\[([\s\S]*?)\]\]>")
 NOTATION = replace(
     PLAIN,
-    tag=re.compile(rf"(?!{PROTECTED})(?:{CODE}|</?\w(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*>)"),
+    tag=re.compile(rf"(?!{PROTECTED})(?:{CODE}|</?\w(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*+>)"),
     kept=re.compile(f"{PROTECTED}|{KEPT.pattern}"),
     divider=re.compile("(?!)"),
 )
