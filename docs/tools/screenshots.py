@@ -16,6 +16,7 @@ TIMEOUT = 300_000  # milliseconds; also for a machine that does something else m
 TEXT = "My sister never told me why she left the house so early."
 SHORT = "He does not like red wine."
 WORDS = "I lost my dog yesterday."
+POLITE = "Can you help me find my keys?"
 DOUBT = (
     "My sister lives in a small house near the river. The whip's filibuster flummoxed the quorum's hapless "
     "backbenchers. We visit her every summer, and the children swim until it is dark."
@@ -78,7 +79,7 @@ def doubted(page: Page) -> None:
 
 def opened(page: Page) -> None:
     """Open the alternatives at a word."""
-    page.locator("#translation .word").nth(1).click()
+    page.locator("#translation .word").first.click()
     expect(page.locator("#alternatives-list button").first).to_be_focused()
 
 
@@ -113,7 +114,7 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, str], Callable[[Page], None]]]
     "page-empty": (DESK, {}, lambda page: page.locator("#examples-list button").first.wait_for()),
     "page-words": (DESK, {"text": WORDS}, translated),
     "page-doubt": (DESK, {"text": DOUBT}, doubted),
-    "page-alternatives": (DESK, {"text": TEXT}, opened),
+    "page-alternatives": (DESK, {"text": POLITE}, opened),
     "page-file": (DESK, {}, filed),
     "page-error": (DESK, {"text": SPANISH, "source": "auto"}, lambda page: page.locator("#error").wait_for()),
     "page-phone": (PHONE, {}, typed),
