@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from service.engine.errors import BundleCorrupt
-from tests.parity.bundles import CONFIGS, PAIRS, WORDS, export, in_groups, jobs_of, load
+from tests.parity.bundles import CONFIGS, WORDS, export, in_groups, jobs_of, load
 from tests.support.decoding import decode
 from training.export.shortlist import Shortlist
 
@@ -51,10 +51,10 @@ def test_a_list_of_everything_changes_nothing(bundles: Path) -> None:
 
 
 def test_a_token_that_a_value_needs_is_scored_once(bundles: Path) -> None:
-    model, source = load(bundles / "listed"), np.asarray(PAIRS[0][0]).tolist()
+    model, source = load(bundles / "listed"), jobs_of(1)[0].source_ids
     found = []
-    needs: list[list[int]] = [[], LISTED.always.tolist()]
-    for needed in needs:
+    always: list[int] = LISTED.always.tolist()
+    for needed in (always[:0], always):
         state = model.decoder_state(1, len(LISTED.always) + 4)
         state.join(model.encode([source], [needed]), [0])
         step = state.step(np.array([[model.bos]]))
