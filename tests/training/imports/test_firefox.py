@@ -170,7 +170,7 @@ def test_a_bundle_is_compared_with_the_scores_that_its_authors_state(bundle: Pat
     check = ["import", "check", copy, "--text", text]
     printed = call(*check, "--references", own)
     assert f"{copy} has the scores that its authors state" in printed
-    assert "sentences a second" in printed
+    assert "seconds for 12 sentences" in printed
     found = figures(copy)
     assert found["flores bleu, stated by its authors", None] == 12.3
     assert found["BLEU, values=off", "fp32"] == pytest.approx(100)
