@@ -8,19 +8,16 @@ import httpx
 import pytest
 
 from service.engine.lazy.memory import MEBIBYTE, resident_bytes
+from tests.support.made_up_bundles import write_copies, write_made_up_bundles
 from tests.support.server import ServerProcess, metric, running
-from tests.support.toy_onnx import write_speaking_bundle
 
 LANGUAGES = ("de", "es", "fr", "it", "nl", "pl", "pt", "ru", "sv", "uk")
 
 
 @pytest.fixture(scope="module")
 def ten_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("ten")
-    for language in LANGUAGES:
-        name = f"transformer-en-{language}"
-        write_speaking_bundle(folder / name, name=name, target_language=language)
-    return folder
+    folder = write_made_up_bundles(tmp_path_factory.mktemp("made-up"))
+    return write_copies(folder / "transformer-en-fr", tmp_path_factory.mktemp("ten"), LANGUAGES)
 
 
 def lazy_server(folder: Path, **settings: str) -> AbstractContextManager[ServerProcess]:

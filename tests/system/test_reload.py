@@ -101,6 +101,7 @@ async def test_bundles_are_exchanged_under_load_without_an_error(server: ServerP
             since = len(load.answers) + load.callers  # requests on their way may still end with the old one
             await load.until(40)
             assert all(len(texts) == 1 for texts in translations(load, since).values())
+        await asyncio.to_thread(exchange, models, 5)
         (models / NAME / "decoder.fp32.onnx").write_bytes(b"damaged")
         assert (await asyncio.to_thread(load_model, server)).status_code == 409
         await load.until(8)
