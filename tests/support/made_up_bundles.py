@@ -11,8 +11,9 @@ from service.bundle.manifest import MANIFEST_NAME, AlignmentHead
 from tests.support.exported import id_pairs, recipe_of
 from tests.support.tiny_networks import bahdanau, transformer
 from training.data.subwords import train_tokenizer
-from training.export.bundle import ExportOptions, export_bundle
+from training.export.bundle import ExportOptions
 from training.export.card import ModelCard
+from training.export.trained import export_bundle
 from training.networks.build import build_network
 from training.recipe import VocabularyConfig
 
