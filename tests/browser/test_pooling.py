@@ -7,7 +7,7 @@ from tests.support.polling import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-DRAWN = "() => [...document.images].filter((one) => one.src.includes("/pooling?") && one.complete && one.naturalWidth > 100).length"
+DRAWN = "() => [...document.images].filter((one) => one.src.includes('/pooling?') && one.naturalWidth > 100).length"
 
 
 def test_a_kernel_and_a_width_are_drawn(page: Page, url: str) -> None:
