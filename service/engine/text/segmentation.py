@@ -62,6 +62,12 @@ def readings(
         found = segment_text(text, tokenizer, options, target)
         if len(found) == 1:
             yield found[0]
+    values = _with_places(_values(text, whole), text, 0, whole)
+    if values:  # what is cut off at the ends of a text stands within a part
+        limits = whole.wrap_tokens, whole.wrap_tokens
+        parts = [*_valued_sentences((text, values), (0, len(text)), Tokenizers(tokenizer, target), limits, whole)]
+        if len(parts) == 1:
+            yield parts[0]
     yield Sentence(text, 0, tokenizer.encode(text))
 
 
