@@ -137,8 +137,8 @@ async def test_each_part_of_a_long_sentence_is_forced_by_its_own_text_and_ids(sh
     """A part may begin with a sign that is cut off at the beginning of a text."""
     text = (
         "Ruy López de Segura, a priest and a famous Spanish chess player of the 16th century, wrote a book of 150 "
-        "pages, called Libro del Ajedrez, about exhaustive studies he made on the opening (1.e4 e5 2.♘f3 ♘c6 3.♗b5) that is "
-        "named after him."
+        "pages, called Libro del Ajedrez, about exhaustive studies he made on the opening (1.e4 e5 2.♘f3 ♘c6 3.♗b5) "
+        "that is named after him."
     )
     [whole] = await shipped.translate([text], TranslationOptions(details=True))
     for part in whole.sentences:
