@@ -43,8 +43,6 @@ _SETTINGS = {
     "decoder/alibi", "decoder/alibi_use_positive_positions", "decoder/scale_alibi", "decoder/scale_outputs",
     "decoder/multi_query_attention",
 }  # fmt: skip
-_ZERO_ROW = -1
-"""Means a row of zeros, which is appended to the table."""
 
 
 @dataclass(frozen=True, slots=True)
