@@ -70,8 +70,11 @@ class OptimisationConfig(Section):
     """Batches that are accumulated for one update; each batch and each process has the same weight."""
     max_updates: int = Field(100_000, ge=1)
     peak_rate: float = Field(1e-3, gt=0)
-    """Learning rate at the end of the warm-up; afterwards it falls with the inverse square root of the update."""
+    """Learning rate at the end of the warm-up."""
     warmup_updates: int = Field(4000, ge=1)
+    constant_rate: bool = False
+    """The rate stays at its peak until the cooldown (warm-up, stable, decay: 2405.18392); otherwise it falls with the
+    inverse square root of the update, and a short warm-up makes it fall fast: to a seventh at fifty warm-ups."""
     cooldown_updates: int = Field(0, ge=0)
     """The last updates, in which the rate falls linearly to zero."""
     beta2: float = Field(0.98, gt=0, lt=1)

@@ -18,11 +18,12 @@ def last_update(config: OptimisationConfig, ended_at: int | None = None) -> int:
 def rate_factor(update: int, config: OptimisationConfig, last: int | None = None) -> float:
     """Return the factor of the peak learning rate at an update (0-based).
 
-    It rises linearly in the warm-up, then falls with the inverse square root of the update (1706.03762, equation 3),
-    and linearly to zero in the ``cooldown_updates`` before the ``last`` update (``max_updates`` by default).
+    It rises linearly in the warm-up, then stays (``constant_rate``) or falls with the inverse square root of the update
+    (1706.03762, equation 3), and falls to zero in the ``cooldown_updates`` before the ``last`` update (``max_updates``
+    by default).
     """
     step = update + 1
-    factor = min(step / config.warmup_updates, math.sqrt(config.warmup_updates / step))
+    factor = min(step / config.warmup_updates, 1.0 if config.constant_rate else math.sqrt(config.warmup_updates / step))
     remaining = (config.max_updates if last is None else last) - update
     if config.cooldown_updates and remaining < config.cooldown_updates:
         factor *= max(0.0, remaining / config.cooldown_updates)

@@ -14,6 +14,12 @@ def test_the_rate_warms_up_falls_with_the_root_and_cools_down_to_zero(update: in
     assert rate_factor(update, CONFIG) == pytest.approx(factor)
 
 
+@pytest.mark.parametrize(("update", "factor"), [(49, 0.5), (99, 1.0), (799, 1.0), (900, 0.5), (1000, 0)])
+def test_a_constant_rate_stays_at_its_peak_until_the_cooldown(update: int, factor: float) -> None:
+    config = CONFIG.model_copy(update={"constant_rate": True})
+    assert rate_factor(update, config) == pytest.approx(factor)
+
+
 def test_the_softmax_is_whole_in_the_cooldown_or_the_last_updates_that_the_recipe_names() -> None:
     shorter = CONFIG.model_copy(update={"whole_softmax_updates": 20})
     assert [sampled_pieces(update, CONFIG) for update in (799, 800, 999)] == [50, 0, 0]
