@@ -20,7 +20,7 @@ from service.documents.errors import (
     UnsupportedDocument,
 )
 from service.documents.format import MIB, Limits
-from tests.support.documents import ODT_TEXT, packed, saved, through
+from tests.support.documents import ODT_TEXT, packed, saved, through, unpacked
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 SMALL = Limits(file_bytes=MIB, unpacked_bytes=8 * MIB, characters=10_000, segments=500, entries=200)
@@ -30,8 +30,7 @@ Files = dict[str, bytes | None]
 def docx_files() -> dict[str, bytes]:
     document = Document()
     document.add_paragraph("Some words.")
-    with zipfile.ZipFile(io.BytesIO(saved(document))) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+    return unpacked(saved(document))
 
 
 DOCX = docx_files()

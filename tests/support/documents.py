@@ -31,6 +31,12 @@ def packed(files: Mapping[str, str | bytes | None]) -> bytes:
     return out.getvalue()
 
 
+def unpacked(data: bytes) -> dict[str, bytes]:
+    """Return the files of a zip archive, in their order."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def saved(document: Any) -> bytes:
     """Return the file of a document of python-docx, python-pptx or odfpy."""
     out = io.BytesIO()

@@ -1,18 +1,16 @@
 """``evaluate`` and ``align`` as a user types them, on a run folder with an untrained network."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 import yaml
-from typer.testing import CliRunner, Result
 
 from service.bundle.manifest import GoldRate
 from tests.support.exported import recipe_of
 from tests.support.tiny_networks import bahdanau, transformer
-from training.__main__ import app
+from tests.training.commands import call
 from training.data.subwords import train_tokenizer
 from training.export.card_inputs import read_alignment, read_scores
 from training.export.manifest import next_version
@@ -59,28 +57,12 @@ def test_file(tmp_path: Path) -> Path:
     return path
 
 
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run() -> Run:
-    """Call the command line and insist that it worked."""
-
-    def call(*arguments: object) -> Result:
-        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        if result.exception:
-            raise result.exception
-        return result
-
-    return call
-
-
-def test_evaluate_scores_a_test_set_and_writes_json(runs: Path, test_file: Path, tmp_path: Path, run: Run) -> None:
+def test_evaluate_scores_a_test_set_and_writes_json(runs: Path, test_file: Path, tmp_path: Path) -> None:
     output, lines = tmp_path / "new" / "scores.json", tmp_path / "lines.txt"
-    shown = run(
+    shown = call(
         *("evaluate", runs / "rnn", "--test", test_file, "--beam-size", 2, "--edges", "10,30"),
         *("--output", output, "--translations", lines),
-    ).stdout
+    )
     assert "set: 3 sentences" in shown
     assert "case:mixed" in shown
     assert "bigram BLEU" in shown
@@ -94,19 +76,19 @@ def test_evaluate_scores_a_test_set_and_writes_json(runs: Path, test_file: Path,
     assert len(lines.read_text().splitlines()) == 3
 
 
-def test_evaluate_without_a_test_set_looks_at_the_development_data(runs: Path, run: Run) -> None:
-    shown = run("evaluate", runs / "transformer", "--beam-size", 1).stdout
+def test_evaluate_without_a_test_set_looks_at_the_development_data(runs: Path) -> None:
+    shown = call("evaluate", runs / "transformer", "--beam-size", 1)
     assert "development/tatoeba: 2 sentences" in shown
     assert "development/tldr: 1 sentences" in shown
 
 
-def test_evaluate_scores_translations_of_another_system(test_file: Path, tmp_path: Path, run: Run) -> None:
+def test_evaluate_scores_translations_of_another_system(test_file: Path, tmp_path: Path) -> None:
     lines = tmp_path / "served.txt"
     lines.write_text("".join(f"{target}\n" for _, target in PAIRS))
-    shown = run("evaluate", "served", "--test", test_file, "--hypotheses", lines, "--family", "tokenised").stdout
+    shown = call("evaluate", "served", "--test", test_file, "--hypotheses", lines, "--family", "tokenised")
     assert "BLEU  100.00" in shown
     report = tmp_path / "int8.json"
-    run("evaluate", "served", "--test", test_file, "--hypotheses", lines, "--output", report)
+    call("evaluate", "served", "--test", test_file, "--hypotheses", lines, "--output", report)
     figures = read_scores(report)
     assert [(f.test_set, f.metric, f.precision, f.beam_size) for f in figures] == [
         ("set", "BLEU", "int8", 4),
@@ -116,16 +98,16 @@ def test_evaluate_scores_translations_of_another_system(test_file: Path, tmp_pat
     assert "case:lc" in shown
     lines.write_text("one line\n")
     with pytest.raises(ValueError, match="1 translations cannot be compared with 3 references"):
-        run("evaluate", "served", "--test", test_file, "--hypotheses", lines)
+        call("evaluate", "served", "--test", test_file, "--hypotheses", lines)
 
 
-def test_a_folder_without_a_network_is_named(tmp_path: Path, runs: Path, run: Run) -> None:
+def test_a_folder_without_a_network_is_named(tmp_path: Path, runs: Path) -> None:
     with pytest.raises(FileNotFoundError, match="is not a run folder"):
-        run("evaluate", tmp_path)
+        call("evaluate", tmp_path)
     empty = folder(tmp_path / "empty", bahdanau())
     RunFolder(empty).averaged.unlink()
     with pytest.raises(FileNotFoundError, match="train first"):
-        run("evaluate", empty)
+        call("evaluate", empty)
 
 
 @pytest.fixture
@@ -138,13 +120,11 @@ def aligned(tmp_path: Path) -> tuple[Path, Path, Path]:
     return source, target, gold
 
 
-def test_align_searches_the_best_reading(
-    runs: Path, aligned: tuple[Path, Path, Path], tmp_path: Path, run: Run
-) -> None:
+def test_align_searches_the_best_reading(runs: Path, aligned: tuple[Path, Path, Path], tmp_path: Path) -> None:
     source, target, gold = aligned
     output, links, scores = tmp_path / "aer.json", tmp_path / "links", tmp_path / "scores"
     places = ["--source", source, "--target", target, "--gold", gold, "--output", output]
-    shown = run("align", runs / "transformer", *places, "--alignments", links, "--scores", scores).stdout
+    shown = call("align", runs / "transformer", *places, "--alignments", links, "--scores", scores)
     readings = json.loads(output.read_text())["readings"]
     assert len(readings) == 2 * 2 * 2  # layers, heads, steps
     assert 0 <= readings[0]["aer"] <= readings[-1]["aer"] <= 100
@@ -161,15 +141,13 @@ def test_align_searches_the_best_reading(
     assert numbers[1] == 0
 
 
-def test_align_measures_one_given_reading(
-    runs: Path, aligned: tuple[Path, Path, Path], tmp_path: Path, run: Run
-) -> None:
+def test_align_measures_one_given_reading(runs: Path, aligned: tuple[Path, Path, Path], tmp_path: Path) -> None:
     source, target, gold = aligned
     places = ["--source", source, "--target", target]
-    shown = run("align", runs / "rnn", *places, "--gold", gold, "--reading", "0,0,consume").stdout
+    shown = call("align", runs / "rnn", *places, "--gold", gold, "--reading", "0,0,consume")
     assert shown.startswith("layer 0, head 0, read at the step that consumes it: AER ")
     links = tmp_path / "links"
-    run("align", runs / "rnn", *places, "--reading", "0,0,produce,0.9", "--alignments", links)
+    call("align", runs / "rnn", *places, "--reading", "0,0,produce,0.9", "--alignments", links)
     assert links.read_text() == "\n\n\n"  # an untrained network is sure of nothing
 
 
@@ -187,14 +165,13 @@ def test_align_says_what_it_lacks(
     message: str,
     runs: Path,
     aligned: tuple[Path, Path, Path],
-    run: Run,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source, target, _ = aligned
     monkeypatch.chdir(source.parent)
     Path("short").write_text("un\n")
     with pytest.raises(ValueError, match=message):
-        run("align", runs / "rnn", "--source", source, "--target", target, *arguments)
+        call("align", runs / "rnn", "--source", source, "--target", target, *arguments)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"readings": []}', '{"readings": [{"layer": 1}], "x": 0}'])
@@ -226,17 +203,17 @@ def test_the_export_holds_gold_beside_silver(tmp_path: Path) -> None:
         read_alignment(gold, silver)
 
 
-def test_a_recipe_that_does_not_fit_its_run_is_refused_in_one_line(tmp_path: Path, run: Run) -> None:
+def test_a_recipe_that_does_not_fit_its_run_is_refused_in_one_line(tmp_path: Path) -> None:
     toy, runs = Path(__file__).parents[2] / "training" / "recipes" / "toy.yaml", tmp_path / "runs"
     with pytest.raises(ValueError, match="recipe toy holds no sentences out: give at least one corpus `development"):
-        run("prepare", toy, "--runs", runs, "--set", "corpora=[{name: toy, path: toy.tsv}]")
+        call("prepare", toy, "--runs", runs, "--set", "corpora=[{name: toy, path: toy.tsv}]")
     assert not (runs / "toy").exists()
 
-    run("prepare", toy, "--runs", runs)
+    call("prepare", toy, "--runs", runs)
     before = (runs / "toy" / "recipe.yaml").read_bytes()
     more = "corpora=[{name: toy, path: toy.tsv, development: 60}, {name: distilled, path: toy.tsv}]"
     with pytest.raises(FileNotFoundError, match="was prepared without distilled"):
-        run("train", toy, "--runs", runs, "--set", more)
+        call("train", toy, "--runs", runs, "--set", more)
     assert (runs / "toy" / "recipe.yaml").read_bytes() == before
 
 

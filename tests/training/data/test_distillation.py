@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from training.__main__ import app
+from tests.training.commands import call
 from training.data.distillation import Distilled, TeacherError, choose, distil, most_confident
 
 ROOT = Path(__file__).parents[3]
@@ -30,9 +29,8 @@ def test_two_architectures_teach_together(tmp_path: Path) -> None:
     sentences, output = tmp_path / "new.en", tmp_path / "distilled.tsv"
     sentences.write_text("\n".join(CAPTIONS) + "\n")
     alone = [{pair.target for pair in distil(sentences, [teacher])} for teacher in TEACHERS]
-    teachers = [option for teacher in TEACHERS for option in ("--teacher", str(teacher))]
-    result = CliRunner().invoke(app, ["distil", str(sentences), *teachers, "--output", str(output), "--keep", "1"])
-    assert result.exit_code == 0, result.output
+    teachers = [option for teacher in TEACHERS for option in ("--teacher", teacher)]
+    call("distil", sentences, *teachers, "--output", output, "--keep", 1)
     pairs = [line.split("\t") for line in output.read_text().splitlines()]
     assert [source for source, _ in pairs] == CAPTIONS
     assert {target for _, target in pairs} <= alone[0] | alone[1]
@@ -50,6 +48,5 @@ def test_sources_of_one_corpus_that_another_lacks(tmp_path: Path) -> None:
     there, here, output = tmp_path / "en-de.tsv", tmp_path / "en-fr.tsv", tmp_path / "new.en"
     there.write_text("".join(f"{text}\tDeutsch\n" for text in ("I lost.", "Tom's home.", "He won.", "he won", "...")))
     here.write_text("i lost!\tJ'ai perdu !\n")
-    result = CliRunner().invoke(app, ["unseen", str(there), "--seen", str(here), "--output", str(output)])
-    assert result.exit_code == 0, result.output
+    call("unseen", there, "--seen", here, "--output", output)
     assert output.read_text() == "Tom's home.\nHe won.\n"

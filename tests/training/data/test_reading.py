@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from training.__main__ import app
 from training.data.cleaning import Pair, clean
@@ -113,9 +113,16 @@ def test_pairs_are_normalised_and_good_ones_kept_once(pairs: list[Pair], kept: l
     assert list(clean(pairs, CleaningConfig(), max_words=3)) == kept
 
 
-def test_what_is_left_out_of_a_corpus_is_counted_and_printed(tmp_path: Path) -> None:
+def prepared(folder: Path, text: str) -> Result:
+    """Prepare the toy recipe with other text."""
+    (folder / "pairs.tsv").write_text(text, "utf-8")
     recipe = yaml.safe_load(TOY.read_text("utf-8"))
-    toy = (TOY.parent / recipe["corpora"][0]["path"]).read_text("utf-8")
+    recipe["corpora"][0]["path"] = str(folder / "pairs.tsv")
+    (folder / "toy.yaml").write_text(yaml.safe_dump(recipe), "utf-8")
+    return CliRunner().invoke(app, ["prepare", str(folder / "toy.yaml"), "--runs", str(folder / "runs")])
+
+
+def test_what_is_left_out_of_a_corpus_is_counted_and_printed(tmp_path: Path) -> None:
     lines = {
         "a " * 500 + "\tb": "too many words",
         "a\0b\tc": "with NUL",
@@ -125,10 +132,7 @@ def test_what_is_left_out_of_a_corpus_is_counted_and_printed(tmp_path: Path) -> 
         "One.\tUn.": "repeated",
         "w" * 3000 + "\t" + "v" * 3000: "too many subwords",
     }
-    (tmp_path / "pairs.tsv").write_text(toy + "\n".join(lines) + "\n", "utf-8")
-    recipe["corpora"][0]["path"] = str(tmp_path / "pairs.tsv")
-    (tmp_path / "toy.yaml").write_text(yaml.safe_dump(recipe), "utf-8")
-    result = CliRunner().invoke(app, ["prepare", str(tmp_path / "toy.yaml"), "--runs", str(tmp_path / "runs")])
+    result = prepared(tmp_path, TOY.with_suffix(".tsv").read_text("utf-8") + "\n".join(lines) + "\n")
     for reason in lines.values():
         assert f"'{reason}': 1" in result.output, result.output
 
@@ -178,10 +182,6 @@ def test_sentences_are_spread_over_each_corpus() -> None:
 
 @pytest.mark.parametrize("text", ["Yes.\tOui.\n", "Yes.\tOui.\n" * 50])
 def test_a_corpus_of_which_nothing_is_left_to_train_on_is_refused(tmp_path: Path, text: str) -> None:
-    recipe = yaml.safe_load(TOY.read_text("utf-8"))
-    (tmp_path / "pairs.tsv").write_text(text, "utf-8")
-    recipe["corpora"][0]["path"] = str(tmp_path / "pairs.tsv")
-    (tmp_path / "toy.yaml").write_text(yaml.safe_dump(recipe), "utf-8")
-    result = CliRunner().invoke(app, ["prepare", str(tmp_path / "toy.yaml"), "--runs", str(tmp_path / "runs")])
+    result = prepared(tmp_path, text)
     assert result.exit_code
     assert "none is left to train on" in str(result.exception)

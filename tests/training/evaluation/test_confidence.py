@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from service.bundle.confidence import SIGNALS
 from service.bundle.load import load_bundle
-from training.__main__ import app
+from tests.training.commands import call, run
 from training.data.distillation import ask
 from training.evaluation.confidence import ConfidenceError, JudgedSet, fit, group, measure, nonsense, reliability
 from training.evaluation.test_sets import TestSet
@@ -70,9 +69,7 @@ def test_the_command_gives_a_bundle_its_quality(tmp_path: Path) -> None:
     tests.parent.mkdir(parents=True)
     pairs.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     tests.write_bytes(gzip.compress(pairs.read_bytes()))
-    arguments = ["confidence", str(bundle), "--pairs", str(pairs), "--tests", str(tests.parents[1])]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
+    call("confidence", bundle, "--pairs", pairs, "--tests", tests.parents[1])
     section = load_bundle(bundle).manifest.raw["confidence"]
     assert section["trained_on"]["pairs"] == {"pairs": 40, "nonsense": 2}
     assert [row["test_set"] for row in section["measured"]] == ["tatoeba.en-de", "all"]
@@ -86,8 +83,6 @@ def test_the_command_gives_a_bundle_its_quality(tmp_path: Path) -> None:
     assert float(good) > float(broken)
 
     picture = tmp_path / "reliability.svg"
-    result = CliRunner().invoke(app, ["reliability", str(bundle), "--output", str(picture)])
-    assert result.exit_code == 0, result.output
+    call("reliability", bundle, "--output", picture)
     assert BUNDLE.name in picture.read_text(encoding="utf-8")
-    result = CliRunner().invoke(app, ["reliability", str(BUNDLE), "--output", str(picture)])
-    assert result.exit_code == 1
+    assert run("reliability", BUNDLE, "--output", picture).exit_code == 1

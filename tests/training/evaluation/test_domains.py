@@ -5,9 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from training.__main__ import app
+from tests.training.commands import call
 from training.data.distillation import TeacherError
 from training.data.number_templates import TESTING, number_pairs
 from training.data.prepare import prepare
@@ -42,9 +41,7 @@ def test_a_report_of_a_bundle_can_be_exported_with_it(tests: Path, tmp_path: Pat
     recipe = load_recipe(TOY, overrides)
     prepare(recipe, RunFolder(tmp_path / "run"), None, tmp_path)
     output = tmp_path / "scores.json"
-    arguments = ["domains", str(BUNDLE), "--run", str(tmp_path / "run"), "--tests", str(tests), "--output", str(output)]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
+    call("domains", BUNDLE, "--run", tmp_path / "run", "--tests", tests, "--output", output)
     scores = {(score.test_set, score.metric): score for score in read_scores(output)}
     assert scores["tatoeba.en-de", "BLEU"].score > 20
     assert scores["tatoeba.en-de", "chrF"].signature

@@ -5,10 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from service.bundle.load import load_bundle
-from training.__main__ import app
+from tests.training.commands import call
 from training.experiments.grid import summary
 from training.experiments.report import read_history
 from training.experiments.variants import combinations, make_variants, parse_axis
@@ -105,8 +104,7 @@ def test_a_grid_is_trained_exported_and_measured_once_and_a_run_has_a_report(tmp
     arguments += ["--edges", "4", "--output", str(tmp_path / "out" / "toy"), "--set", "network.encoder_hidden=32"]
     for override in ENOUGH:
         arguments += ["--set", override]
-    first = CliRunner().invoke(app, arguments)
-    assert first.exit_code == 0, first.output
+    call(*arguments)
     content = json.loads((tmp_path / "out" / "toy.json").read_text("utf-8"))
     assert [cell["variant"] for cell in content["cells"]] == [
         "encoder-hidden-32-cooldown-updates-30-max-updates-60-every-updates-30",
@@ -118,11 +116,9 @@ def test_a_grid_is_trained_exported_and_measured_once_and_a_run_has_a_report(tmp
         bundle = load_bundle(tmp_path / "runs" / "toy-bahdanau" / cell["variant"] / "seed-1" / "bundle")
         assert bundle.manifest.name.startswith("toy-bahdanau-encoder")
     assert (tmp_path / "out" / "toy.md").read_text("utf-8").startswith("| variant")
-    again = CliRunner().invoke(app, arguments)
-    assert again.output.count("kept") == 2
+    assert call(*arguments).count("kept") == 2
     run = tmp_path / "runs" / "toy-bahdanau" / content["cells"][0]["variant"] / "seed-1"
-    done = CliRunner().invoke(app, ["report", str(run)])
-    assert done.exit_code == 0, done.output
+    call("report", run)
     page = (run / "report.html").read_text("utf-8")
     for text in ("I lost.", "He&#x27;s calm.", "bigram BLEU", "dev_loss", "score: additive"):
         assert text in page

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from service.bundle.limits import length_limit
 from service.bundle.load import load_bundle
@@ -19,9 +18,8 @@ from tests.support.decoding import decode
 from tests.support.exported import LOOSE
 from tests.support.marian_files import FIRST, candidates
 from tests.support.marian_reference import UNKNOWN
-from tests.training.imports.commands import call, figures, lines, refusal, run
+from tests.training.commands import call, figures, lines, refusal, run
 from tests.training.imports.firefox_models import ENGLISH, FRENCH, StudentFolder, student_folder
-from training.__main__ import app
 from training.data.batching import collate
 from training.imports.bundle import ImportOptions
 from training.imports.check import served_translations
@@ -48,8 +46,7 @@ def model(folder: StudentFolder) -> ImportedModel:
 def bundle(folder: StudentFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the student's bundle, imported by the command."""
     output = tmp_path_factory.mktemp("models") / "firefox-en-fr"
-    found = CliRunner().invoke(app, ["import", "firefox", str(folder.path), "--output", str(output), "--faithful"])
-    assert found.exit_code == 0, found.output
+    call("import", "firefox", folder.path, "--output", output, "--faithful")
     return output
 
 

@@ -19,7 +19,7 @@ from service.engine.registry import Registry
 from service.metrics import Metrics
 from service.settings import Settings
 from tests.support.server import ROOT, ServerProcess, running
-from tests.training.imports.commands import call, figures, lines, refusal, run, verdict
+from tests.training.commands import call, figures, lines, refusal, run, verdict
 from tests.training.imports.several_targets import SENTENCES, train_several_targets
 from training.imports.calibration import LONGEST, encode_sources, made_up_sources
 from training.imports.marian import MarianOptions, read_marian

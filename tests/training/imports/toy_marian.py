@@ -1,11 +1,13 @@
-"""A MarianMT model that has learnt the toy language pair with transformers' own loss."""
+"""MarianMT models that have learnt a small language pair with transformers' own loss."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import sentencepiece
 import torch
+from transformers.models.marian.modeling_marian import MarianMTModel
 
 from tests.training.imports.marian_models import (
     PAIRS,
@@ -17,41 +19,44 @@ from tests.training.imports.marian_models import (
     write_vocabularies,
 )
 
-SHAPE = MarianShape(byte_fallback=True)
+SIDES = ("source", "target")
 
 
-def train_toy(folder: Path, updates: int = 220) -> Any:
-    """Write a trained model's folder as the hub has it, and return the model."""
-    from transformers.models.marian.modeling_marian import MarianMTModel
-
+def train_toy(folder: Path) -> None:
+    """Write the folder of a model of the toy recipe's pairs as the hub has it."""
+    shape = MarianShape(byte_fallback=True)
     folder.mkdir(parents=True)
-    train_pieces(folder, SHAPE)
-    vocabulary, _ = write_vocabularies(folder, SHAPE)
+    train_pieces(folder, shape)
+    train(folder, shape, [("", *pair[:2]) for pair in PAIRS], updates=220, rate=3e-3)
+
+
+def train(folder: Path, shape: MarianShape, pairs: Sequence[tuple[str, ...]], updates: int, rate: float) -> None:
+    """Train a model of pairs, each with the token of its language before it, and write it beside its pieces."""
+    vocabulary, _ = write_vocabularies(folder, shape)
+    pieces = [sentencepiece.SentencePieceProcessor(model_file=str(folder / f"{side}.spm")) for side in SIDES]
+
+    def ids(side: int, text: str) -> list[int]:
+        return [*(vocabulary.get(piece, 1) for piece in pieces[side].encode(text, out_type=str)), 0]
+
+    rows = [(([vocabulary[token]] if token else []) + ids(0, one), ids(1, other)) for token, one, other in pairs]
     size = len(vocabulary)
     torch.manual_seed(0)
-    model: Any = MarianMTModel(
-        marian_config(size, size, SHAPE, d_model=64, encoder_ffn_dim=128, decoder_ffn_dim=128, dropout=0.0)
-    )
-    with torch.no_grad():
-        model.model.shared.weight[-1] = 0
-    sides = []
-    for name, place in (("source", 0), ("target", 1)):
-        pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"{name}.spm"))
-        sides.append([[*(vocabulary.get(p, 1) for p in pieces.encode(pair[place], out_type=str)), 0] for pair in PAIRS])
-    optimiser = torch.optim.Adam(model.parameters(), lr=3e-3, betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 3e-3, total_steps=updates)
-    generator, order, fills = random.Random(0), list(range(len(PAIRS))), (size - 1, -100)
+    config = marian_config(size, size, shape, d_model=64, encoder_ffn_dim=128, decoder_ffn_dim=128, dropout=0.0)
+    model: Any = MarianMTModel(config)
+    table = model.model.shared.weight
+    optimiser = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=updates)
+    generator = random.Random(0)
     for _ in range(updates):
-        rows = generator.sample(order, 64)
-        source, labels = (padded([side[row] for row in rows], fill) for side, fill in zip(sides, fills, strict=True))
+        with torch.no_grad():  # the output layer shares the table, and would change the row that decoders start with
+            table[-1] = 0
+        drawn = generator.sample(rows, min(64, len(rows)))
+        source, labels = padded([row[0] for row in drawn], size - 1), padded([row[1] for row in drawn], -100)
         loss = model(input_ids=source, attention_mask=(source != size - 1).long(), labels=labels).loss
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
         schedule.step()
-        with torch.no_grad():  # the output layer shares the table, and would change the row that decoders start with
-            model.model.shared.weight[-1] = 0
-    model.eval()
-    write_files(folder, model)
-    model.set_attn_implementation("eager")
-    return model
+    with torch.no_grad():
+        table[-1] = 0
+    write_files(folder, model.eval())

@@ -119,7 +119,7 @@ def test_reinforce_rewards_a_choice_with_its_own_and_later_tokens() -> None:
     torch.testing.assert_close(likelihood.grad, -advantages)
 
 
-def test_reinforces_choices_are_those_of_the_attention_in_training() -> None:
+def test_hard_attention_looks_at_one_position_and_reinforce_has_its_choices_in_training() -> None:
     torch.manual_seed(0)
     config = bahdanau(attention="hard", hard_gradient="reinforce")
     net = build_network(config, 40).train()
@@ -131,18 +131,9 @@ def test_reinforces_choices_are_those_of_the_attention_in_training() -> None:
     torch.testing.assert_close(decoded.choices.log_probability[1], torch.zeros(2))  # one position: no choice
     torch.testing.assert_close(decoded.choices.entropy[1], torch.zeros(2))
     assert (decoded.choices.entropy[0] > 0).all()
-    assert net.eval().decode(torch.tensor([[1, 7], [1, 8]]), net.encode(source, lengths)).choices is None
-
-
-def test_hard_attention_looks_at_one_position() -> None:
-    torch.manual_seed(0)
-    attention = RecurrentAttention(bahdanau(attention="hard"), 10)
-    memory, lengths = torch.randn(4, 6, 10), torch.tensor([6, 3, 2, 1])
-    for training in (True, False):
-        attention.train(training)
-        _, weights = attention(torch.randn(4, 10), memory, attention.keys(memory), lengths, torch.zeros(4))
-        assert (weights.amax(-1) == 1).all()
-        torch.testing.assert_close(weights.sum(-1), torch.ones(4))
+    served = net.eval().decode(torch.tensor([[1, 7], [1, 8]]), net.encode(source, lengths))
+    assert served.choices is None
+    assert (served.cross_attention.amax(-1) == 1).all()
 
 
 def test_without_attention_the_context_holds_both_last_states_and_the_decoder_starts_from_one() -> None:

@@ -15,9 +15,10 @@ def run(*arguments: object) -> Result:
 
 
 def call(*arguments: object) -> str:
-    """Run a command, which must succeed; return what it prints."""
+    """Run a command; return what it prints, or raise its error."""
     found = run(*arguments)
-    assert found.exit_code == 0, found.output
+    if found.exception:
+        raise found.exception
     return found.output
 
 
