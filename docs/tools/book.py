@@ -34,7 +34,6 @@ from docs.tools.book_html import (  # noqa: E402
     joined,
     markdown_html,
     mathml,
-    place,
     with_places,
 )
 
@@ -43,7 +42,7 @@ BUILT = ROOT / "service" / "web" / "learn"
 MODELS = ROOT / "models"
 MANIFESTS = ("manifest.json", "embedding.json")
 MARK = "source-sha256"
-FORM = "4"  # raised when this program makes other pages of the same text
+FORM = "5"  # raised when this program makes other pages of the same text
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n", re.M | re.S)
 _OUTPUTS = re.compile(
@@ -194,7 +193,7 @@ def build(page: Page, before: Page | None, after: Page | None) -> str:
         if other is not None
     )
     turn = f'<nav class="turn" aria-label="Pages">{links}</nav>\n'
-    return document(page.title, body + turn, _mark(page.digest), _sidebar(page))
+    return document(page.title, body + turn, _mark(page.digest))
 
 
 def _included(name: str) -> str:
@@ -237,28 +236,12 @@ def _literal(markup: str) -> str:
     return re.sub(r"[*_\[\]\\`|]", lambda found: f"&#{ord(found.group())};", markup)
 
 
-def _sidebar(current: Page) -> str:
-    """Return the list of all pages; that of the current one has its headings."""
-    entries = ""
-    for page in pages():
-        inner, here = "", ""
-        if page == current:
-            headings = re.findall(r"^## (.+)$", page.text, re.M)
-            inner = "".join(f'<li><a href="#{place(one)}">{markdown_html(one)[3:-5]}</a></li>' for one in headings)
-            inner, here = f"<ul>{inner}</ul>", ' aria-current="page"'
-        entries += f'<li><a href="{page.name}.html"{here}>{html.escape(page.title)}</a>{inner}</li>'
-    return (
-        '<details class="contents" open translate="no"><summary lang="en">Contents</summary>'
-        f'<nav lang="en" aria-label="Contents"><ol start="0">{entries}</ol></nav></details>'
-    )
-
-
 def contents(book: list[Page]) -> str:
     """Return the table of contents as HTML."""
     text = (PAGES / "index.md").read_text("utf-8")
     entries = "".join(f'<li><a href="{page.name}.html">{html.escape(page.title)}</a></li>' for page in book)
     digest = hashlib.sha256("\0".join([text, *(page.title for page in book)]).encode()).hexdigest()
-    return document("Learn attention", markdown_html(text) + f'<ol start="0">{entries}</ol>\n', _mark(digest), "")
+    return document("Learn attention", markdown_html(text) + f'<ol start="0">{entries}</ol>\n', _mark(digest))
 
 
 def _mark(digest: str) -> str:

@@ -1,4 +1,4 @@
-"""Makes the HTML of a page of the book: Markdown, formulas, coloured code, and the frame of the page."""
+"""Makes the HTML of a page of the book: Markdown, formulas and coloured code."""
 
 import html
 import io
@@ -88,23 +88,11 @@ def tidy(body: str) -> str:
     return "".join(parts)
 
 
-def document(title: str, body: str, mark: str, sidebar: str) -> str:
-    """Return a whole page, to which the service adds head and header; `mark` is a digest of its sources."""
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<!-- head -->
+def document(title: str, body: str, mark: str) -> str:
+    """Return a page, to which the service adds the frame; `mark` is a digest of its sources."""
+    return f"""<title>{html.escape(title)}</title>
 {mark}
-<title>{html.escape(title)}</title>
-<link rel="stylesheet" href="../web/pages.css"><script type="module" src="../web/header.js"></script>
-</head>
-<body class="book">
-<!-- header -->
-<div class="columns">
-{sidebar}
 <main lang="en" translate="no">
-{tidy(body)}</main>
-</div>
-</body>
-</html>
+{tidy(body)}
+</main>
 """

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from service.api.header import head, header
+from service.api.header import framed
 
 router = APIRouter()
 
@@ -45,16 +45,11 @@ def page(document: dict[str, Any], address: str) -> str:
         for method, path, _ in operations
     )
     title = escape(info["title"])
-    return (
-        f'<!doctype html><html lang="en"><head>{head("./")}<title>{title} API</title>'
-        '<link rel="stylesheet" href="web/pages.css"><script type="module" src="web/header.js"></script></head>'
-        f'<body class="book">{header("docs", "./")}<div class="columns"><details class="contents" open '
-        f'translate="no"><summary>Contents</summary><nav aria-label="Contents"><ul>{contents}</ul></nav>'
-        '</details><main lang="en" translate="no">'
-        f"<h1>{title} {escape(info['version'])}</h1>{paragraphs}"
-        '<p>For programs: <a href="openapi.json">openapi.json</a></p>'
-        f"{sections}</main></div></body></html>"
+    main = (
+        f'<main lang="en" translate="no"><h1>{title} {escape(info["version"])}</h1>{paragraphs}'
+        f'<p>For programs: <a href="openapi.json">openapi.json</a></p>{sections}</main>'
     )
+    return framed(f"<title>{title} API</title>", main, "docs", "./", f"<ul>{contents}</ul>")
 
 
 def _anchor(method: str, path: str) -> str:

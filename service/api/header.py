@@ -1,9 +1,9 @@
-"""What every page begins with: the translator, the models, the API and the book."""
+"""The frame that all pages share: the translator, the models, the API and the book."""
 
 PLACES = {"": "Translate", "learn/": "Learn", "web/models.html": "Models", "docs": "API"}
 
 
-def head(root: str) -> str:
+def _head(root: str) -> str:
     """Return what the head of every page has; `root` leads from the page to the translator."""
     return (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -12,7 +12,7 @@ def head(root: str) -> str:
     )
 
 
-def header(current: str, root: str) -> str:
+def _header(current: str, root: str) -> str:
     """Return the header of one of the places; `root` leads from its page to the translator, whose name is a heading."""
     links = "".join(
         f'<a href="{root}{place}"{" aria-current=page" if place == current else ""}>{name}</a>'
@@ -26,3 +26,19 @@ def header(current: str, root: str) -> str:
         f'<nav aria-label="About this server">{links}<select id="language" aria-label="Language of this page"></select>'
         '<button type="button" id="theme" translate="no"></button></nav></header>'
     )
+
+
+def framed(own: str, content: str, current: str, root: str, contents: str = "") -> str:
+    """Return a whole page: its own part of the head, its content, and the entries of its table of contents."""
+    skip, shared, book = '<a class="skip" href="#text">Skip to the text to translate</a>', "", ""
+    if current:
+        script = f'<script type="module" src="{root}web/header.js"></script>'
+        skip, shared = "", f'<link rel="stylesheet" href="{root}web/pages.css">{script}'
+    if current in ("docs", "learn/"):
+        book = ' class="book"'
+    if contents:
+        aside = '<details class="contents" open lang="en" translate="no"><summary>Contents</summary>'
+        aside += f'<nav aria-label="Contents">{contents}</nav></details>'
+        content = f'<div class="columns">{aside}{content}</div>'
+    head = f'<!doctype html><html lang="en"><head>{_head(root)}{shared}{own}</head>'
+    return f"{head}<body{book}>{skip}{_header(current, root)}{content}</body></html>"

@@ -2,6 +2,7 @@
 // the one that is chosen takes its place.
 
 import { attention, post } from "./api.js";
+import { $, made } from "./dom.js";
 import { t } from "./i18n.js";
 import { complain } from "./messages.js";
 import { searchFields } from "./requests.js";
@@ -13,7 +14,6 @@ import { state } from "./state.js";
 const LEAST = 1 / 10;
 const likelihood = ({ token_logprobs }) => Math.exp(token_logprobs.reduce((sum, one) => sum + one, 0));
 
-const $ = (id) => document.getElementById(id);
 let opened; // the word at which the list is open
 let control;
 
@@ -31,14 +31,8 @@ function compared(text, from) {
   while (begin < own.length && own[begin] === old[begin]) begin += 1;
   while (end < Math.min(own.length, old.length) - begin && own.at(-1 - end) === old.at(-1 - end)) end += 1;
   const until = own.length - end;
-  return [own.slice(0, begin).join(""), Object.assign(document.createElement("b"), { textContent: own.slice(begin, until).join("") }), own.slice(until).join("")];
+  return [own.slice(0, begin).join(""), made("b", {}, own.slice(begin, until).join("")), own.slice(until).join("")];
 }
-
-const item = (content, more) => {
-  const made = Object.assign(document.createElement("li"), more);
-  made.append(content);
-  return made;
-};
 
 // What stands before a word in its sentence.
 function before(word) {
@@ -69,15 +63,13 @@ export async function openAlternatives(word, use) {
     const least = LEAST * Math.max(...found.map(({ map }) => likelihood(map)));
     const near = found.filter(({ text, map }) => text !== sentence.target.text && likelihood(map) >= least);
     $("alternatives-list").replaceChildren(...near.map(({ text, map }) => {
-      const button = Object.assign(document.createElement("button"), { type: "button", dir: "auto", lang: target });
-      button.append(...compared(text, sentence.target.text));
-      button.addEventListener("click", () => {
+      const onclick = () => {
         closeAlternatives();
         use(number, { ...sentence, ...map, quality: undefined, chosen: true, target: { ...map.target, text } });
-      });
-      return item(button);
+      };
+      return made("li", {}, made("button", { type: "button", dir: "auto", lang: target, onclick }, ...compared(text, sentence.target.text)));
     }));
-    if (!near.length) $("alternatives-list").append(item(t("The model finds no other translation that is nearly as likely."), { tabIndex: -1 }));
+    if (!near.length) $("alternatives-list").append(made("li", { tabIndex: -1 }, t("The model finds no other translation that is nearly as likely.")));
     $("alternatives-box").hidden = false;
     $("alternatives-box").style.top = `${word.offsetTop + word.offsetHeight + 4}px`;
     $("alternatives-list").querySelector("button, [tabindex]").focus();
@@ -93,5 +85,5 @@ export function listenToAlternatives() {
     closeAlternatives();
     word.focus();
   });
-  document.addEventListener("pointerdown", (event) => { if (!event.target.closest("#alternatives-box, #translation")) closeAlternatives(); });
+  document.addEventListener("pointerdown", (event) => { if (!event.target.closest("#alternatives-box, #translation, #others")) closeAlternatives(); });
 }

@@ -1,13 +1,12 @@
 // What can be chosen, and what a model is called in a list.
 
+import { $ } from "./dom.js";
 import { showExamples } from "./examples.js";
 import { showGlossaries } from "./glossary.js";
 import { number, t } from "./i18n.js";
 import { AUTO, isDefault, languageName, nameOfModel, pair, pivot, seen, session, source, sources, targets } from "./session.js";
 import { recent, state } from "./state.js";
 import { isShort, translatesWhileTyping } from "./typing.js";
-
-const $ = (id) => document.getElementById(id);
 
 // Fill a list with [value, label]; gives the value that is chosen then.
 function options(select, entries, chosen) {
@@ -20,10 +19,15 @@ function options(select, entries, chosen) {
 const sizeOf = (parameters) => (!parameters ? "" : parameters < 2e7 ? t("small and fast") : parameters < 1e8 ? t("of medium size and speed") : t("large and slow"));
 const goodness = ({ metric, score }) => (metric !== "BLEU" ? "" : score >= 40 ? t("good") : score >= 30 ? t("fair") : t("rough"));
 
+function nameOfTestSet(given) {
+  const [name] = given.split(".");
+  return name === "everyday" ? t("everyday sentences") : name;
+}
+
 // A model in the list: its architecture, its size, its score on a test set that all of the list have, and whether it is the default.
 function modelLabel(one, others) {
   const score = scoresOf(one).find((own) => others.every((other) => scoresOf(other).some((its) => its.test_set === own.test_set && its.metric === own.metric)));
-  const measured = score ? `${[goodness(score), score.metric].filter(Boolean).join(", ")} ${number(score.score, 1)} (${score.test_set.split(".")[0]})` : "";
+  const measured = score ? `${[goodness(score), score.metric].filter(Boolean).join(", ")} ${number(score.score, 1)} (${nameOfTestSet(score.test_set)})` : "";
   return [nameOfModel(one, others), sizeOf(one.card?.parameters), measured, isDefault(one) && others.length > 1 ? t("default") : ""].filter(Boolean).join(" · ");
 }
 
@@ -107,6 +111,6 @@ export function showLayers() {
   $("layer").disabled = $("head").disabled = grid || state.view === "models" || state.kind === "occlusion";
   $("head").disabled ||= state.view === "heads";
   $("kind").disabled = two || steps;
-  $("tokens").disabled = $("specials").disabled = steps;
+  $("tokens").disabled = steps;
   $("own-box").hidden = state.view !== "contrast" && !state.target_text;
 }

@@ -1,7 +1,7 @@
 // Signs that a translation should be checked. They are hints, not a judgement: a translation without any may be wrong.
 
 import { t, tn } from "./i18n.js";
-import { worstFirst } from "./quality.js";
+import { reasonOf, worstFirst } from "./quality.js";
 
 // For models that give no quality: a mean log-probability below this flags about half of the bad translations and one in ten of the good ones
 // (160 translations of 40 everyday sentences, read by a person).
@@ -30,7 +30,7 @@ export function doubtsOf(sentences) {
   if (worst.length) {
     found.push(several
       ? [t("Check these sentences first. They may be wrong:"), worst.slice(0, 6)]
-      : t("This sentence may be wrong."));
+      : reasonOf(sentences[0]));
   }
   if (unsure.length) {
     found.push(several

@@ -1,5 +1,6 @@
 // Sentences to try, in the language of the text.
 
+import { $, button, made } from "./dom.js";
 import { source } from "./session.js";
 
 const EXAMPLES = {
@@ -8,7 +9,6 @@ const EXAMPLES = {
   de: ["Ich habe gestern meine Schlüssel verloren.", "Meine Schwester hat mir nie gesagt, warum sie so früh ging.", "Möchten Sie eine Tasse Tee?"],
 };
 
-const $ = (id) => document.getElementById(id);
 let pick = () => {};
 
 // `chosen` gets the text of an example that is clicked.
@@ -22,11 +22,5 @@ export function showExamples(text, sources) {
   const texts = known.flatMap((code) => (EXAMPLES[code] ?? []).slice(0, source() ? 3 : 1).map((example) => [code, example]));
   $("examples").hidden = Boolean(text) || texts.length === 0;
   if ($("examples").hidden) return;
-  $("examples-list").replaceChildren(...texts.map(([code, example]) => {
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: example, lang: code });
-    button.addEventListener("click", () => pick(example));
-    const item = document.createElement("li");
-    item.append(button);
-    return item;
-  }));
+  $("examples-list").replaceChildren(...texts.map(([code, example]) => made("li", {}, button(example, undefined, { lang: code, onclick: () => pick(example) }))));
 }

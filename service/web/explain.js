@@ -1,13 +1,12 @@
 // One weight unfolds: query times key by dimension, scale, mask, softmax over the row, with a temperature.
 
 import { attention } from "./api.js";
-import { language, number, t } from "./i18n.js";
+import { $, bar, drawn, made } from "./dom.js";
+import { language, number, percent, t } from "./i18n.js";
 import { fieldsOfSentence } from "./requests.js";
 import { state } from "./state.js";
 import { labels } from "./tokens.js";
-import { percent } from "./words.js";
 
-const $ = (id) => document.getElementById(id);
 const SIDE = [600, 90]; // units of the picture of the terms
 
 let shown; // the last answer
@@ -58,15 +57,9 @@ function bars(terms) {
   const largest = Math.max(...terms.map(Math.abs), 1e-9);
   const step = wide / terms.length;
   $("explain-terms").replaceChildren(...terms.map((term, at) => {
-    const bar = document.createElementNS("http://www.w3.org/2000/svg", "rect");
     const length = (Math.abs(term) / largest) * (high / 2);
     const place = { x: at * step, width: Math.max(step - 0.5, 0.5), y: term < 0 ? high / 2 : high / 2 - length, height: length };
-    for (const [name, value] of Object.entries(place)) bar.setAttribute(name, value.toFixed(2));
-    bar.setAttribute("class", term < 0 ? "less" : "more");
-    const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
-    title.textContent = `${at + 1}: ${number(term, 3)}`;
-    bar.append(title);
-    return bar;
+    return drawn("rect", { ...place, class: term < 0 ? "less" : "more" }, drawn("title", {}, `${at + 1}: ${number(term, 3)}`));
   }));
 }
 
@@ -88,15 +81,9 @@ function showRow() {
   const weights = softmax(scores, heat);
   const names = labels(shown.columns ?? shown.source.tokens);
   $("explain-row").replaceChildren(...names.map((name, at) => {
-    const line = document.createElement("tr");
-    if (at === column) line.className = "on";
-    const cells = [name, scores[at] === null ? t("masked (−∞)") : number(scores[at], 2), percent(weights[at])];
-    cells.forEach((text, part) => line.append(Object.assign(document.createElement(part ? "td" : "th"), { textContent: text })));
-    const bar = document.createElement("td");
-    bar.className = "bar";
-    bar.style.setProperty("--p", weights[at].toFixed(4));
-    line.append(bar);
-    return line;
+    const score = scores[at] === null ? t("masked (−∞)") : number(scores[at], 2);
+    const cells = [made("th", {}, name), made("td", {}, score), made("td", {}, percent(weights[at])), bar(weights[at])];
+    return made("tr", { className: at === column ? "on" : "" }, ...cells);
   }));
 }
 

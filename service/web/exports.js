@@ -1,12 +1,11 @@
 // What a view can be saved as, linked to and repeated with.
 
 import { citation, curlOf, save } from "./api.js";
+import { $, made } from "./dom.js";
 import { fitsLink, here, state } from "./state.js";
 
 const FILES = [["svg", "SVG"], ["png", "PNG"], ["html", "HTML"], ["csv", "CSV"], ["npz", "npz"], ["json", "JSON"], ["bertviz", "BertViz"], ["pharaoh", "Pharaoh"], ["vega", "Vega-Lite"]];
 const ENDINGS = { pharaoh: "txt", bertviz: "json", vega: "vl.json" };
-
-const $ = (id) => document.getElementById(id);
 
 // `fieldsOf` gives the fields of a request for a format.
 export function showExports(fieldsOf, model, complain) {
@@ -14,17 +13,13 @@ export function showExports(fieldsOf, model, complain) {
   const onlyData = state.view === "steps";
   const offered = onlyData ? Object.fromEntries(FILES.map(([format]) => [format, format === "json"])) : { bertviz: single && state.kind !== "occlusion", pharaoh: single && state.kind === "cross" };
   $("downloads").replaceChildren(...FILES.filter(([format]) => offered[format] ?? true).map(([format, label]) => {
-    const link = document.createElement("a");
-    link.href = citation(fieldsOf(format)); // to copy; a click sends the text in a body instead
-    link.download = `attention-${model}-${state.view}.${ENDINGS[format] ?? format}`;
-    link.textContent = label;
+    const name = `attention-${model}-${state.view}.${ENDINGS[format] ?? format}`;
+    const link = made("a", { href: citation(fieldsOf(format)), download: name }, label); // to copy; a click sends the text in a body instead
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      save(fieldsOf(format), link.download).catch(complain);
+      save(fieldsOf(format), name).catch(complain);
     });
-    const item = document.createElement("li");
-    item.append(link);
-    return item;
+    return made("li", {}, link);
   }));
   const { digest, ...fields } = fieldsOf(state.view === "table" || onlyData ? "json" : "svg");
   $("curl").textContent = curlOf(fields);

@@ -1,7 +1,8 @@
 // Draws the specification that the server made, with the same libraries the server draws it with.
 
 import { address } from "./api.js";
-import { t } from "./i18n.js";
+import { made } from "./dom.js";
+import { number, t } from "./i18n.js";
 import { labels } from "./tokens.js";
 
 const LEAST_SCALE = 0.7; // below, labels are too small to read: then the figure scrolls
@@ -11,14 +12,12 @@ let library;
 
 export function load() {
   library ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = address("web/vega.js");
-    script.onload = () => resolve(window.vegaEmbed);
-    script.onerror = () => {
+    const onload = () => resolve(window.vegaEmbed);
+    const onerror = () => {
       library = undefined;
       reject(new Error(t("The drawing library could not be loaded. Try again.")));
     };
-    document.head.append(script);
+    document.head.append(made("script", { src: address("web/vega.js"), onload, onerror }));
   });
   return library;
 }
@@ -58,7 +57,7 @@ export async function draw(box, { title, ...bare }, heading, chosen) {
   };
   box.setAttribute("aria-label", bare.description);
   heading.replaceChildren(...[["strong", title.text], ["small", title.subtitle]].flatMap(([kind, lines]) => (
-    [lines].flat().map((line) => Object.assign(document.createElement(kind), { textContent: line, dir: "auto" })))));
+    [lines].flat().map((line) => made(kind, { dir: "auto" }, line)))));
   for (let columns = bare.columns ?? panels(bare)?.length ?? 1; columns > 1; columns -= 1) {
     if (shrink(await drawn(arranged(bare, columns)), room, SLIGHTLY)) return false;
   }
@@ -88,30 +87,16 @@ function* matrices(map, align) {
   yield* down(map.weights, 0, []);
 }
 
-function cell(kind, text, scope) {
-  const made = document.createElement(kind);
-  made.textContent = text;
-  if (scope) made.scope = scope;
-  return made;
-}
-
 const kinds = () => ({ cross: t("cross-attention"), encoder: t("encoder self-attention"), decoder: t("decoder self-attention"), occlusion: t("log-probability lost without each source word") });
 
 function table(map, name, weights) {
   const rows = labels(map.kind === "encoder" ? map.source.tokens : map.target.tokens);
   const columns = labels(map.columns ?? map.source.tokens);
-  const made = document.createElement("table");
-  const caption = made.createCaption();
   const unknown = weights.some((row) => row.includes(null)) ? ` ${t("“–”: not known, because no step reads the end token.")}` : "";
-  caption.textContent = map.kind === "occlusion"
+  const caption = map.kind === "occlusion"
     ? `${map.model}, ${kinds().occlusion}.`
     : `${map.model}, ${kinds()[map.kind]}: ${name}. ${t("Each row shows where that token looks.")}${unknown}`;
-  const head = made.createTHead().insertRow();
-  head.append(cell("td", ""), ...columns.map((label) => cell("th", label, "col")));
-  const body = made.createTBody();
-  weights.forEach((row, number) => {
-    const line = body.insertRow();
-    line.append(cell("th", rows[number], "row"), ...row.map((weight) => cell("td", weight === null ? "–" : weight.toFixed(3))));
-  });
-  return made;
+  const head = made("tr", {}, made("td"), ...columns.map((label) => made("th", { scope: "col" }, label)));
+  const lines = weights.map((row, number) => made("tr", {}, made("th", { scope: "row" }, rows[number]), ...row.map((weight) => made("td", {}, weight === null ? "–" : number(weight, 3)))));
+  return made("table", {}, made("caption", {}, caption), made("thead", {}, head), made("tbody", {}, ...lines));
 }

@@ -1,13 +1,13 @@
 // Files: dropped or chosen, translated by a job of the server, and fetched when they are done.
 
 import { fetchFile, get, remove, upload } from "./api.js";
+import { $ } from "./dom.js";
 import { errorOf } from "./errors.js";
 import { glossary } from "./glossary.js";
 import { number, t, tn } from "./i18n.js";
 import { complain } from "./messages.js";
 import { state } from "./state.js";
 
-const $ = (id) => document.getElementById(id);
 const POLL = 600; // milliseconds
 let running; // { id, control } of the job that is waited for
 

@@ -2,6 +2,7 @@
 
 import { closeAlternatives, listenToAlternatives } from "./alternatives.js";
 import { fit, showChoices } from "./choices.js";
+import { $ } from "./dom.js";
 import { listenToExamples } from "./examples.js";
 import { load } from "./figure.js";
 import { listenToFiles } from "./files.js";
@@ -16,8 +17,6 @@ import { choose, clear, look, translate, wait } from "./translation.js";
 import { isShort, listenToSwitch, soon, translatesWhileTyping } from "./typing.js";
 import { choose as chooseView, showView } from "./view.js";
 import { forgetWords, listenToWords } from "./words.js";
-
-const $ = (id) => document.getElementById(id);
 
 let swapped; // what was in both boxes before the last swap, and the text that it has put into the box
 
@@ -71,6 +70,7 @@ export function listen({ open, begin }) {
   $("text").addEventListener("input", translateTyped);
   listenToSwitch($("typing"), fit);
   listenToWords(choose);
+  $("others").addEventListener("click", () => choose($("translation").querySelector("[tabindex='0']")));
   listenToAlternatives();
   listenToTabs(chooseView);
   const fold = (event) => document.querySelectorAll(".menu[open]").forEach((menu) => { menu.open = event.type === "pointerdown" && menu.contains(event.target); });

@@ -1,10 +1,9 @@
 // Kinds of attention: the small models of the gallery, in groups of those that differ in one thing.
 
+import { $, button, made } from "./dom.js";
 import { t } from "./i18n.js";
 import { gallery, sentences, shown } from "./session.js";
 import { state } from "./state.js";
-
-const $ = (id) => document.getElementById(id);
 
 // Each group with its models: the ending of a bundle's name, and what it is called.
 const RNN = "gallery-rnn";
@@ -44,34 +43,24 @@ export function drawnModels() {
   return names.map((name) => gallery().find((one) => one.name === name)).filter(Boolean).slice(0, MOST);
 }
 
-function button(label, pressed, act) {
-  const made = Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: label });
-  if (pressed !== undefined) made.setAttribute("aria-pressed", String(pressed));
-  made.addEventListener("click", act);
-  return made;
-}
-
 // The groups, if the view is open; `redraw` shows the view again.
 export function showGallery(redraw) {
   const open = state.view === "models";
   $("gallery").hidden = !open;
   if (!open) return;
   const names = chosenNames();
-  const choose = (wanted) => () => { state.models = wanted.join(",") || NONE; redraw(); };
+  const choose = (wanted) => ({ onclick: () => { state.models = wanted.join(",") || NONE; redraw(); } });
   const lines = offered().map(([title, models], at) => {
-    const line = Object.assign(document.createElement("div"), { className: "chooser" });
-    line.setAttribute("role", "group");
-    line.setAttribute("aria-labelledby", `gallery-group-${at}`);
     const all = models.map(([name]) => name);
-    const whole = button(title, all.length === names.length && all.every((name) => names.includes(name)), choose(all));
-    whole.id = `gallery-group-${at}`;
-    line.append(whole, ...models.map(([name, label]) => button(label, names.includes(name), choose(names.includes(name) ? names.filter((one) => one !== name) : [...names, name]))));
+    const whole = button(title, all.length === names.length && all.every((name) => names.includes(name)), { ...choose(all), id: `gallery-group-${at}` });
+    const line = made("div", { className: "chooser", role: "group" }, whole, ...models.map(([name, label]) => button(label, names.includes(name), choose(names.includes(name) ? names.filter((one) => one !== name) : [...names, name]))));
+    line.setAttribute("aria-labelledby", whole.id);
     return line;
   });
-  const note = Object.assign(document.createElement("p"), { className: "hint", textContent: t("These small models were trained for seconds on sentences of a made-up grammar, such as the ones below. All of them are shown the translation of the first one. Choose a group, or single models of it.") });
-  const tries = Object.assign(document.createElement("p"), { className: "chooser" });
+  const note = made("p", { className: "hint" }, t("These small models were trained for seconds on sentences of a made-up grammar, such as the ones below. All of them are shown the translation of the first one. Choose a group, or single models of it."));
+  const tries = made("p", { className: "chooser" });
   const [from] = shown();
-  if (from === "en") tries.append(...EXAMPLES.map((text) => Object.assign(button(text, undefined, () => write(text)), { lang: "en" })));
+  if (from === "en") tries.append(...EXAMPLES.map((text) => button(text, undefined, { lang: "en", onclick: () => write(text) })));
   $("gallery").replaceChildren(note, tries, ...lines);
 }
 

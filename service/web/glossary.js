@@ -1,11 +1,11 @@
 // How terms are translated: the visitor's own, a term a line, or a glossary of the server. They stay in this page.
 
 import { get } from "./api.js";
+import { $ } from "./dom.js";
 import { t } from "./i18n.js";
 import { AUTO, pivot, source } from "./session.js";
 import { state } from "./state.js";
 
-const $ = (id) => document.getElementById(id);
 const OWN = "";
 let served = []; // [name, source, target] of the server's glossaries
 

@@ -1,9 +1,8 @@
 // The header of every page but the translator's: its language and its colours.
 
+import { $ } from "./dom.js";
 import { startLanguage } from "./i18n.js";
 import { followTheme } from "./theme.js";
-
-const $ = (id) => document.getElementById(id);
 
 // `write` writes what a script shows: now, and again in another language.
 export function inEveryLanguage(write) {

@@ -2,13 +2,12 @@
 // that follows one token, as in BertViz.
 
 import { attention } from "./api.js";
-import { t } from "./i18n.js";
+import { $, button, drawn, made, rove } from "./dom.js";
+import { percent, t } from "./i18n.js";
 import { fieldsOfView } from "./requests.js";
 import { remember, state } from "./state.js";
 import { labels } from "./tokens.js";
-import { percent } from "./words.js";
 
-const $ = (id) => document.getElementById(id);
 const COLOURS = 8; // in the style sheet; more heads repeat them
 const ROW = 30; // height of a token
 const MIDDLE = 100; // width of the lines' picture
@@ -30,21 +29,14 @@ function choose(heads) {
   paint();
 }
 
-function button(text, pressed) {
-  const made = Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: text });
-  made.setAttribute("aria-pressed", String(pressed));
-  return made;
-}
-
 function showSwitches() {
   const active = on();
   const focused = document.activeElement?.dataset?.head;
   $("head-switches").replaceChildren(...shown.weights.map((_, head) => {
-    const made = button(t("head {number}", { number: head + 1 }), active.includes(head));
-    made.classList.add("head", `c${head % COLOURS}`);
-    made.dataset.head = head;
-    return made;
-  }), Object.assign(button(t("all heads"), active.length === count()), { id: "head-all" }));
+    const own = button(t("head {number}", { number: head + 1 }), active.includes(head), { className: `small head c${head % COLOURS}` });
+    own.dataset.head = head;
+    return own;
+  }), button(t("all heads"), active.length === count(), { id: "head-all" }));
   if (focused !== undefined) $("head-switches").querySelector(`[data-head="${focused}"]`)?.focus();
 }
 
@@ -64,12 +56,9 @@ function drawLines() {
       for (let column = 0; column < columns; column += 1) {
         const value = weight(head, row, column);
         if (value < LEAST || (side === "to" && column !== only)) continue;
-        const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
         const beside = (head - (count() - 1) / 2) * Math.min(3, ROW / 2 / count()); // so that no head hides another
-        for (const [name, at] of Object.entries({ x1: 0, y1: (row + 0.5) * ROW + beside, x2: MIDDLE, y2: (column + 0.5) * ROW + beside })) line.setAttribute(name, at);
-        line.setAttribute("class", `c${head % COLOURS}`);
-        line.setAttribute("stroke-opacity", value.toFixed(2));
-        lines.push(line);
+        const place = { x1: 0, y1: (row + 0.5) * ROW + beside, x2: MIDDLE, y2: (column + 0.5) * ROW + beside };
+        lines.push(drawn("line", { ...place, class: `c${head % COLOURS}`, "stroke-opacity": value.toFixed(2) }));
       }
     }
   }
@@ -83,7 +72,7 @@ function showBars() {
     [...$(box).children].forEach((token, at) => {
       token.classList.toggle("on", side === own && at === only);
       const bars = side === undefined || side === own ? [] : on().map((head) => {
-        const bar = Object.assign(document.createElement("i"), { className: `c${head % COLOURS}` });
+        const bar = made("i", { className: `c${head % COLOURS}` });
         bar.style.setProperty("--p", (own === "to" ? weight(head, only, at) : weight(head, at, only)).toFixed(3));
         return bar;
       });
@@ -100,7 +89,7 @@ function tell() {
     const row = side === "from" ? shown.weights[head][only] : shown.weights[head].map((weights) => weights[only]);
     const best = row.reduce((most, value, at) => ((value ?? 0) > (row[most] ?? 0) ? at : most), 0);
     return t("head {number}: “{token}” {percent}", { number: head + 1, token: (side === "from" ? to : from)[best], percent: percent(row[best] ?? 0) });
-  }).join("; ");
+  }).join(t("; "));
   const token = (side === "from" ? from : to)[only];
   $("heads-note").textContent = side === "from" ? t("“{token}” looks most at {found}", { token, found }) : t("“{token}” is looked at most by {found}", { token, found });
 }
@@ -120,10 +109,9 @@ function names(side) {
 function showTokens() {
   for (const [box, side] of [["head-from", "from"], ["head-to", "to"]]) {
     $(box).replaceChildren(...names(side).map((name, at) => {
-      const made = Object.assign(document.createElement("button"), { type: "button", dir: "auto", tabIndex: at === 0 ? 0 : -1 });
-      Object.assign(made.dataset, { side, number: at });
-      made.append(Object.assign(document.createElement("span"), { textContent: name }), Object.assign(document.createElement("span"), { className: "bars" }));
-      return made;
+      const token = made("button", { type: "button", dir: "auto", tabIndex: at === 0 ? 0 : -1 }, made("span", {}, name), made("span", { className: "bars" }));
+      Object.assign(token.dataset, { side, number: at });
+      return token;
     }));
   }
 }
@@ -137,17 +125,6 @@ function followToken(element, lock = locked) {
   drawLines();
   showBars();
   tell();
-}
-
-function move(event) {
-  const tokens = [...event.currentTarget.children];
-  const at = tokens.indexOf(event.target);
-  const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: tokens.length - 1 }[event.key];
-  if (at < 0 || next === undefined || !tokens[next]) return;
-  event.preventDefault();
-  tokens[at].tabIndex = -1;
-  tokens[next].tabIndex = 0;
-  tokens[next].focus();
 }
 
 // Ask for all heads of the chosen layer of the chosen sentence and draw them.
@@ -185,6 +162,6 @@ export function listenToHeads() {
       const same = locked && followed?.join() === [token?.dataset.side, token?.dataset.number].join();
       followToken(same ? undefined : token, !same);
     });
-    box.addEventListener("keydown", move);
+    box.addEventListener("keydown", (event) => rove(event, [...box.children], "ArrowUp", "ArrowDown"));
   }
 }

@@ -1,6 +1,8 @@
 // The language of the page. English is in the source; messages.de.json and messages.fr.json map it to other languages,
 // as gettext's catalogues do: a message to its translation, or a singular to its [singular, plural].
 
+import { keep, kept } from "./dom.js";
+
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français" };
 const NAME = "language"; // in the browser's storage
 const ATTRIBUTES = ["aria-label", "placeholder", "title"];
@@ -14,8 +16,12 @@ const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[
 
 export const number = (value, digits = 0) => value.toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
+export const percent = (share) => (share < 0.001 ? `< ${number(0.1, 1)} %` : `${number(share * 100, share < 0.1 ? 1 : 0)} %`);
+
 // A message in the language of the page; {name} is replaced by a value.
 export const t = (text, values = {}) => filled(messages[text] ?? text, values);
+
+export const quoted = (words) => words.map((word) => t("“{word}”", { word })).join(", ");
 
 // A message with a {count}, which decides between singular and plural.
 export function tn(one, many, count, values = {}) {
@@ -31,9 +37,7 @@ export function nameOf(code, english) {
 }
 
 function preferred() {
-  let kept;
-  try { kept = localStorage.getItem(NAME); } catch { /* a browser that stores nothing */ }
-  const wanted = [kept, ...navigator.languages].filter(Boolean).map((tag) => tag.toLowerCase().split("-")[0]);
+  const wanted = [kept(NAME), ...navigator.languages].filter(Boolean).map((tag) => tag.toLowerCase().split("-")[0]);
   return wanted.find((code) => code in LANGUAGES) ?? "en";
 }
 
@@ -72,7 +76,7 @@ export async function startLanguage(list) {
   list.replaceChildren(...Object.entries(LANGUAGES).map(([code, name]) => Object.assign(new Option(name, code), { lang: code })));
   list.value = language;
   list.addEventListener("change", async () => {
-    try { localStorage.setItem(NAME, list.value); } catch { /* as above */ }
+    keep(NAME, list.value);
     await use(list.value).catch(() => {});
     list.value = language;
     dispatchEvent(new Event("language"));

@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { fit, showChoices } from "./choices.js";
+import { $ } from "./dom.js";
 import { labelExplanation, listenToExplanation } from "./explain.js";
 import { offerFiles } from "./files.js";
 import { listen } from "./form.js";
@@ -16,8 +17,6 @@ import { listenToSteps } from "./steps.js";
 import { followTheme } from "./theme.js";
 import { clear, forgetText, look, showResults, translate } from "./translation.js";
 import { setPause } from "./typing.js";
-
-const $ = (id) => document.getElementById(id);
 
 function begin() {
   forgetText();

@@ -1,8 +1,7 @@
 // What the page says about what it does, and what went wrong.
 
+import { $ } from "./dom.js";
 import { key } from "./key.js";
-
-const $ = (id) => document.getElementById(id);
 
 export function say(text) {
   $("status").textContent = text;

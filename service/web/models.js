@@ -1,21 +1,15 @@
 // The models of this server, for people: a card each with languages, quality, size and licence; the rest is folded.
 
 import { get, post } from "./api.js";
+import { $, made } from "./dom.js";
 import { inEveryLanguage } from "./header.js";
-import { nameOf, number, t } from "./i18n.js";
+import { nameOf, number, t, tn } from "./i18n.js";
 
 const SENTENCES = { en: "I lost 7 keys yesterday.", fr: "J'ai perdu 7 clés hier.", de: "Ich habe gestern 7 Schlüssel verloren." };
-const $ = (id) => document.getElementById(id);
-
-function made(kind, content = "", more = {}) {
-  const element = Object.assign(document.createElement(kind), more);
-  element.append(...[content].flat());
-  return element;
-}
 
 const millions = (count) => t("{count} million", { count: number(count / 1e6, 1) });
-const list = (facts, className) => made("dl", Object.entries(facts).filter(([, value]) => value).flatMap(([name, value]) => [made("dt", name), made("dd", value)]), { className });
-const folded = (title, content) => made("details", [made("summary", title), content]);
+const list = (facts) => made("dl", { className: "facts" }, ...Object.entries(facts).filter(([, value]) => value).flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)]));
+const folded = (title, content) => made("details", {}, made("summary", {}, title), content);
 
 // What a BLEU score means for a reader, with the usual limits.
 function inWords(score) {
@@ -45,15 +39,20 @@ async function speed({ name, sources: [source], targets: [target] }, place) {
 }
 
 function scores(found) {
-  const head = made("tr", [t("Test set"), t("Measure"), t("Score")].map((text) => made("th", text, { scope: "col" })));
-  const rows = found.map((one) => made("tr", [one.test_set ?? "", one.metric ?? "", Number.isFinite(one.score) ? number(one.score, 1) : ""].map((text) => made("td", text))));
-  return made("div", made("table", [made("thead", head), made("tbody", rows)]), { className: "figure" });
+  const head = made("tr", {}, ...[t("Test set"), t("Measure"), t("Score")].map((text) => made("th", { scope: "col" }, text)));
+  const rows = found.map((one) => made("tr", {}, ...[one.test_set ?? "", one.metric ?? "", Number.isFinite(one.score) ? number(one.score, 1) : ""].map((text) => made("td", {}, text))));
+  return made("div", { className: "figure" }, made("table", {}, made("thead", {}, head), made("tbody", {}, ...rows)));
 }
 
 // The data that a model learnt from, with licence and credit where the card has them.
 function sources(data) {
   const shown = (one) => (typeof one === "string" ? one : [one.name ?? one.corpus, one.licence, one.credit ?? one.attribution].filter(Boolean).join(" · "));
-  return made("ul", [data].flat().map((one) => made("li", shown(one))));
+  return made("ul", {}, ...[data].flat().map((one) => made("li", {}, shown(one))));
+}
+
+function licences(data) {
+  const [first, ...others] = new Set([data ?? []].flat().map((one) => one.licence).filter(Boolean));
+  return others.length ? tn("{first} and {count} other", "{first} and {count} others", others.length, { first }) : first;
 }
 
 // For which of its pairs a model is used if nobody chooses one.
@@ -70,13 +69,14 @@ function section(model, named) {
   const align = model.attention?.align;
   const found = card.scores ?? [];
   const names = (codes) => codes.map(named).join(", ");
-  const parts = [made("h2", `${names(model.sources)} → ${names(model.targets)}: ${model.name}`), list({
+  const parts = [made("h2", {}, `${names(model.sources)} → ${names(model.targets)}: ${model.name}`), list({
     [t("Everyday sentences")]: quality(found, "everyday"),
     [t("News")]: quality(found, "newstest"),
     [t("Size")]: size(card.parameters),
-    [t("Speed")]: model.state === "ready" && SENTENCES[model.sources[0]] ? made("span", "…", { className: "speed" }) : "",
+    [t("Speed")]: model.state === "ready" && SENTENCES[model.sources[0]] ? made("span", { className: "speed" }, "…") : "",
+    [t("Licences of its data")]: licences(card.data),
     [t("Default for these languages")]: defaults(model, named),
-  }, "facts")];
+  })];
   if (found.length) parts.push(folded(t("Measured on text that the model was not trained on"), scores(found)));
   if (card.data) parts.push(folded(t("Training data and licences"), sources(card.data)));
   parts.push(folded(t("Details"), list({
@@ -87,8 +87,8 @@ function section(model, named) {
     [t("Version")]: model.version,
     [t("Digest")]: model.digest,
     [t("Notes")]: card.notes,
-  }, "facts")));
-  return made("section", parts, { className: "card" });
+  })));
+  return made("section", { className: "card" }, ...parts);
 }
 
 async function show() {

@@ -1,9 +1,9 @@
 // Kernel regression with a slider: the server draws both pictures for a kernel and a width.
 
 import "./header.js";
+import { $ } from "./dom.js";
 import { dark } from "./theme.js";
 
-const $ = (id) => document.getElementById(id);
 let waiting;
 
 function draw() {

@@ -1,11 +1,10 @@
 // What stands under a translation, and which view is open.
 
+import { $, button, made, rove } from "./dom.js";
 import { t } from "./i18n.js";
 import { gallery } from "./session.js";
 import { state } from "./state.js";
 import { pointAtSentence } from "./words.js";
-
-const $ = (id) => document.getElementById(id);
 
 // The text between two legs, under the translation; none if one model translates.
 export function showPivot(between, language) {
@@ -19,13 +18,8 @@ export function showDoubts(found) {
   $("doubts").hidden = found.length === 0;
   $("doubts").replaceChildren(...found.map((one) => {
     const [text, numbers = []] = [one].flat(1);
-    const item = document.createElement("li");
-    item.append(text, ...numbers.flatMap((at) => {
-      const button = Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: at });
-      for (const kind of ["pointerenter", "focus", "click"]) button.addEventListener(kind, () => pointAtSentence(at - 1));
-      return [" ", button];
-    }));
-    return item;
+    const point = (at) => () => pointAtSentence(at - 1);
+    return made("li", {}, text, ...numbers.flatMap((at) => [" ", button(at, undefined, { onpointerenter: point(at), onfocus: point(at), onclick: point(at) })]));
   }));
 }
 
@@ -55,12 +49,7 @@ export function listenToTabs(choose) {
     if (event.target.getAttribute("aria-selected") === "false") choose(viewsOf(event.target)[0]);
   });
   $("tabs").addEventListener("keydown", (event) => {
-    const tabs = [...$("tabs").children];
-    const at = tabs.indexOf(event.target);
-    const next = { ArrowRight: (at + 1) % tabs.length, ArrowLeft: (at + tabs.length - 1) % tabs.length, Home: 0, End: tabs.length - 1 }[event.key];
-    if (next === undefined) return;
-    event.preventDefault();
-    choose(viewsOf(tabs[next])[0]);
-    tabs[next].focus();
+    const tab = rove(event, [...$("tabs").children], "ArrowLeft", "ArrowRight");
+    if (tab) choose(viewsOf(tab)[0]);
   });
 }

@@ -1,6 +1,8 @@
 // What is shown, and the address after # that says so. Browsers allow few changes of the address
 // (Safari 100 in 30 seconds, then it throws), so it is written when typing pauses, never for each key.
 
+import { keep, kept } from "./dom.js";
+
 export const DEFAULTS = {
   text: "", source: "en", target: "fr", model: "", target_text: "", beam_size: "4", length_penalty: "1", alternatives: "3",
   live: "", view: "", kind: "cross", layer: "", head: "", tokens: "subword", specials: "drop", sentence: "0",
@@ -40,12 +42,8 @@ export function remember() {
 
 // The languages that the visitor has chosen, the last one first.
 const LANGUAGES = "languages"; // in the browser's storage
-export function recent() {
-  try { return localStorage.getItem(LANGUAGES)?.split(",") ?? []; } catch { return []; }
-}
-export function used(code) {
-  try { localStorage.setItem(LANGUAGES, [...new Set([code, ...recent()])].filter((one) => one !== "auto").slice(0, 3)); } catch { /* a browser that stores nothing */ }
-}
+export const recent = () => kept(LANGUAGES)?.split(",") ?? [];
+export const used = (code) => keep(LANGUAGES, [...new Set([code, ...recent()])].filter((one) => one !== "auto").slice(0, 3).join());
 
 addEventListener("pagehide", () => { if (waiting) writeAddress(); });
 

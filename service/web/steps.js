@@ -1,25 +1,19 @@
 // The search that found a translation, step by step: what a step looks at, what may follow, and the beams as a tree.
 
 import { attention } from "./api.js";
+import { $, bar, made } from "./dom.js";
 import { usesGlossary } from "./glossary.js";
-import { number, t } from "./i18n.js";
+import { number, percent, quoted, t } from "./i18n.js";
 import { fieldsOfView } from "./requests.js";
 import { model } from "./session.js";
 import { state } from "./state.js";
 import { labels } from "./tokens.js";
 import { drawTree, follow, label, textOf } from "./tree.js";
-import { percent } from "./words.js";
-
-const $ = (id) => document.getElementById(id);
 
 let shown; // the last answer
 let step = 0;
 
 const chance = (logprob) => Math.exp(Math.min(logprob, 0));
-
-function item(kind, text, properties = {}) {
-  return Object.assign(document.createElement(kind), { textContent: text }, properties);
-}
 
 const outcomes = () => ({ live: t("stays in the beam"), finished: t("finished"), pruned: t("pruned") });
 
@@ -27,7 +21,7 @@ function named(at) {
   const { hypotheses, best } = shown.search;
   const node = hypotheses[at];
   if (node.parent === null) return t("nothing written yet");
-  const parts = [`“${textOf(hypotheses, at)}”`, outcomes()[node.outcome], t("log-probability {total}", { total: number(node.total, 2) })];
+  const parts = [quoted([textOf(hypotheses, at)]), outcomes()[node.outcome], t("log-probability {total}", { total: number(node.total, 2) })];
   if (best.includes(at)) parts.push(t("on the way to the translation"));
   return parts.join(", ");
 }
@@ -41,14 +35,16 @@ function continued() {
 
 function showSource(own) {
   const weights = shown.weights[step];
-  const names = labels(shown.source.tokens);
+  const { tokens } = shown.source;
+  const kept = labels(tokens).map((name, at) => [name, at]).filter(([, at]) => state.specials === "keep" || !tokens[at].special);
+  const whole = state.specials === "renormalise" ? kept.reduce((sum, [, at]) => sum + weights[at], 0) : 1;
   $("step-other").hidden = own;
   $("step-source").hidden = !own;
-  $("step-source").replaceChildren(...names.map((name, at) => {
-    const made = item("li", name, { dir: "auto" });
-    made.append(item("small", percent(weights[at])));
-    made.style.setProperty("--p", weights[at].toFixed(3));
-    return made;
+  $("step-source").replaceChildren(...kept.map(([name, at]) => {
+    const share = weights[at] / whole;
+    const token = made("li", { dir: "auto" }, name, made("small", {}, percent(share)));
+    token.style.setProperty("--p", share.toFixed(3));
+    return token;
   }));
 }
 
@@ -57,13 +53,9 @@ function showNext(at) {
   const taken = new Set(hypotheses.filter((node) => node.parent === at && node.outcome !== "pruned").map((node) => node.id));
   const written = at === best[step] ? hypotheses[best[step + 1]].id : undefined;
   $("step-next").replaceChildren(...hypotheses[at].next.map(({ id, piece, logprob }) => {
-    const line = document.createElement("tr");
-    if (id === written) line.className = "on";
-    const bar = item("td", "", { className: "bar" });
-    bar.style.setProperty("--p", chance(logprob).toFixed(4));
     const kept = id === written ? t("in the translation") : taken.has(id) ? t("kept") : "";
-    line.append(item("th", label(piece), { scope: "row", dir: "auto" }), item("td", percent(chance(logprob))), bar, item("td", kept));
-    return line;
+    const cells = [made("th", { scope: "row", dir: "auto" }, label(piece)), made("td", {}, percent(chance(logprob))), bar(chance(logprob)), made("td", {}, kept)];
+    return made("tr", { className: id === written ? "on" : "" }, ...cells);
   }));
 }
 
@@ -71,12 +63,10 @@ function showBeam() {
   const { hypotheses, best } = shown.search;
   const lines = hypotheses.map((node, at) => [node, at]).filter(([node]) => node.step === step);
   $("step-beam").replaceChildren(...lines.map(([node, at]) => {
-    const line = document.createElement("tr");
-    line.className = [node.outcome, at === best[step + 1] ? "on" : ""].join(" ");
     const score = node.score === undefined ? "" : t("score {score}", { score: number(node.score, 2) });
     const cells = [percent(chance(node.logprob)), number(node.total, 2), [outcomes()[node.outcome], score].filter(Boolean).join(", ")];
-    line.append(item("th", textOf(hypotheses, at) || label(node.piece), { scope: "row", dir: "auto" }), ...cells.map((text) => item("td", text)));
-    return line;
+    const own = made("th", { scope: "row", dir: "auto" }, textOf(hypotheses, at) || label(node.piece));
+    return made("tr", { className: `${node.outcome}${at === best[step + 1] ? " on" : ""}` }, own, ...cells.map((text) => made("td", {}, text)));
   }));
 }
 

@@ -1,5 +1,6 @@
 // Light or dark: what the device prefers, or what was chosen here, which the browser keeps.
 
+import { keep, kept } from "./dom.js";
 import { t } from "./i18n.js";
 
 const root = document.documentElement;
@@ -12,10 +13,7 @@ export function dark() {
 
 // `button` says what it does; `changed` is called when colours have changed.
 export function followTheme(button, changed = () => {}) {
-  try {
-    const kept = localStorage.getItem("theme");
-    if (kept) root.dataset.theme = kept;
-  } catch { /* a browser that stores nothing */ }
+  if (kept("theme")) root.dataset.theme = kept("theme");
   const show = () => {
     button.textContent = dark() ? t("Light") : t("Dark");
     button.setAttribute("aria-label", dark() ? t("Light colours") : t("Dark colours"));
@@ -23,7 +21,7 @@ export function followTheme(button, changed = () => {}) {
   const change = () => { show(); changed(); };
   button.addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
-    try { localStorage.setItem("theme", root.dataset.theme); } catch { /* as above */ }
+    keep("theme", root.dataset.theme);
     change();
   });
   preference.addEventListener("change", change);

@@ -3,6 +3,7 @@
 import { closeAlternatives, openAlternatives } from "./alternatives.js";
 import { events, post } from "./api.js";
 import { showChoices } from "./choices.js";
+import { $, button } from "./dom.js";
 import { doubtsOf } from "./doubts.js";
 import { number, t, tn } from "./i18n.js";
 import { glossary } from "./glossary.js";
@@ -14,8 +15,6 @@ import { remember, state, writeAddress } from "./state.js";
 import { cancelTyped } from "./typing.js";
 import { showView, stopDrawing } from "./view.js";
 import { forgetWords, showWords } from "./words.js";
-
-const $ = (id) => document.getElementById(id);
 
 let translating;
 let announced; // the timer after which a new translation is read out
@@ -36,7 +35,7 @@ function empty() {
   session.between = undefined;
   $("translation").replaceChildren();
   $("spoken").textContent = "";
-  $("copy-translation").hidden = true;
+  $("copy-translation").hidden = $("others").hidden = true;
   showDoubts([]);
   showPivot();
   forgetWords(state.text);
@@ -117,7 +116,7 @@ async function run(signal) {
   const answer = await post("translate", { ...search, q: text, details: true, ...terms }, signal);
   $("error").hidden = true;
   $("translation").lang = state.target;
-  $("copy-translation").hidden = false;
+  $("copy-translation").hidden = $("others").hidden = false;
   const { sentences: found = [], pivot: first } = answer.details ?? {};
   session.legs = first ? [first.sentences, found] : [found];
   Object.assign(session, { between: first, text, translation: answer.translatedText });
@@ -215,20 +214,14 @@ async function watch(search, signal) {
 function chooser(box, name, entries, change) {
   box.hidden = entries.length < 2;
   box.replaceChildren(...entries.map(({ value, text, label }, at) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = text;
-    button.title = text;
-    button.setAttribute("aria-label", label);
-    button.setAttribute("aria-pressed", String(value === state[name]));
-    button.onclick = () => {
+    const onclick = () => {
       if (value !== state[name]) forgetOwn();
       Object.assign(state, change, { [name]: value });
       remember();
       look().catch(complain);
       box.children[at]?.focus();
     };
-    return button;
+    return button(text, value === state[name], { className: "", title: text, ariaLabel: label, onclick });
   }));
 }
 

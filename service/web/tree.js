@@ -1,5 +1,7 @@
 // The hypotheses of a beam search as a tree: a column for each step, the best of a step on top.
 
+import { drawn } from "./dom.js";
+
 const WIDE = 104; // of a box, in units of the picture
 const HIGH = 26;
 const ACROSS = 132; // from column to column
@@ -17,13 +19,6 @@ export function textOf(hypotheses, at) {
     if (!special(node.piece)) text = node.piece + text;
   }
   return text.replaceAll("▁", " ").trim();
-}
-
-function element(name, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
 }
 
 // The column and the row of each hypothesis.
@@ -49,15 +44,15 @@ export function drawTree(svg, { hypotheses, best }, titled) {
       const [left, top] = at[node.parent];
       const [from, to] = [[left + WIDE, top + HIGH / 2], [x, y + HIGH / 2]];
       const bend = (from[0] + to[0]) / 2;
-      edges.push(element("path", { d: `M${from}C${bend} ${from[1]} ${bend} ${to[1]} ${to}`, class: kind, "data-step": node.step }));
+      edges.push(drawn("path", { d: `M${from}C${bend} ${from[1]} ${bend} ${to[1]} ${to}`, class: kind, "data-step": node.step }));
     }
     const name = label(node.piece);
-    const text = element("text", { x: x + WIDE / 2, y: y + 17 }, `${name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name}${node.outcome === "finished" ? " ✓" : ""}`);
+    const text = drawn("text", { x: x + WIDE / 2, y: y + 17 }, `${name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name}${node.outcome === "finished" ? " ✓" : ""}`);
     const chance = node.parent === null ? 0 : Math.exp(Math.min(node.logprob, 0));
-    return element("g", { class: kind, "data-node": number, "data-step": node.step ?? -1 },
-      element("title", {}, titled(number)),
-      element("rect", { x, y, width: WIDE, height: HIGH, rx: 6 }),
-      element("rect", { x: x + 4, y: y + HIGH - 5, width: ((WIDE - 8) * chance).toFixed(1), height: 3, class: "chance" }),
+    return drawn("g", { class: kind, "data-node": number, "data-step": node.step ?? -1 },
+      drawn("title", {}, titled(number)),
+      drawn("rect", { x, y, width: WIDE, height: HIGH, rx: 6 }),
+      drawn("rect", { x: x + 4, y: y + HIGH - 5, width: ((WIDE - 8) * chance).toFixed(1), height: 3, class: "chance" }),
       text);
   });
   svg.replaceChildren(...edges, ...boxes);

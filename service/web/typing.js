@@ -1,12 +1,13 @@
 // Translates while the visitor types: soon after the first key, then as often as answers come, and always the latest text.
 
+import { keep, kept } from "./dom.js";
+
 const NAME = "translate-as-you-type"; // in the browser's storage; "off" if it was switched off
 
 let waiting; // the call of `soon` that has not begun its work
 let earlier; // the work of an earlier call
 let pause = 200; // milliseconds
-let on = true;
-try { on = localStorage.getItem(NAME) !== "off"; } catch { /* a browser that stores nothing */ }
+let on = kept(NAME) !== "off";
 
 export function setPause(milliseconds) {
   if (milliseconds > 0) pause = milliseconds;
@@ -23,10 +24,7 @@ export function listenToSwitch(box, changed) {
   box.checked = on;
   box.addEventListener("change", () => {
     on = box.checked;
-    try {
-      if (on) localStorage.removeItem(NAME);
-      else localStorage.setItem(NAME, "off");
-    } catch { /* the choice lasts as long as the page */ }
+    keep(NAME, on ? "" : "off");
     if (!on) cancelTyped();
     changed();
   });

@@ -2,6 +2,7 @@
 
 import { attention, post } from "./api.js";
 import { showLayers } from "./choices.js";
+import { $, made } from "./dom.js";
 import { closeExplanation, explain, explainable } from "./explain.js";
 import { showExports } from "./exports.js";
 import { draw, tables } from "./figure.js";
@@ -14,8 +15,6 @@ import { showTabs } from "./results.js";
 import { borrows, model, other, pair, seen, session } from "./session.js";
 import { remember, state } from "./state.js";
 import { showSteps } from "./steps.js";
-
-const $ = (id) => document.getElementById(id);
 
 const OWN = { heads: showHeads, steps: showSteps }; // views that are no figures of the server
 
@@ -81,11 +80,7 @@ async function showBoth(signal) {
   };
   try {
     const found = await Promise.all([model(), other()].map(translated));
-    $("both").replaceChildren(...found.flatMap(([name, text]) => {
-      const [term, description] = [document.createElement("dt"), document.createElement("dd")];
-      [term.textContent, description.textContent, description.dir, description.lang] = [name, text, "auto", target];
-      return [term, description];
-    }));
+    $("both").replaceChildren(...found.flatMap(([name, text]) => [made("dt", {}, name), made("dd", { dir: "auto", lang: target }, text)]));
     $("both").hidden = false;
   } catch (error) {
     complain(error);

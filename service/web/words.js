@@ -1,11 +1,12 @@
 // The words of both boxes, in the boxes themselves: partners of the alignment light up on the other side.
 // Behind the box of the text lies a mirror with the same text, since a text box has no elements to light up.
 
-import { t } from "./i18n.js";
-import { isLow } from "./quality.js";
+import { $, made, rove } from "./dom.js";
+import { percent, quoted, t } from "./i18n.js";
+import { isLow, reasonOf } from "./quality.js";
 
-const $ = (id) => document.getElementById(id);
 const boxes = { source: $("mirror"), target: $("translation") };
+const POINTED = ".word, mark";
 const other = { source: "target", target: "source" };
 let shown; // { source, target: the sentences of a text with their words; links: pairs of places where words begin }
 
@@ -23,7 +24,7 @@ function side(text, sentences, name) {
     const first = tokens[0]?.start ?? 0;
     const at = tokens.map(({ start, special }) => (special ? undefined : words.findLast((word) => word.from <= from + places[start - first])));
     if (name === "target") at.forEach((word, token) => { if (word) word.logprob += sentence.token_logprobs?.[token] ?? 0; });
-    return { from, to: end, words, at, low: isLow(sentence) };
+    return { from, to: end, words, at, doubt: isLow(sentence) ? reasonOf(sentence) : "" };
   });
 }
 
@@ -40,13 +41,13 @@ function fill(name, text) {
   let end = 0;
   for (const [number, sentence] of shown[name].entries()) {
     if (!sentence) continue;
-    const holder = Object.assign(document.createElement(sentence.low ? "mark" : "span"), { className: sentence.low ? "low" : "" });
-    if (sentence.low) holder.title = t("This sentence may be wrong.");
-    holder.dataset.sentence = number;
+    const holder = made(sentence.doubt ? "mark" : "span");
+    Object.assign(holder.dataset, { sentence: number, doubt: sentence.doubt });
     let at = sentence.from;
     for (const { from, to } of sentence.words) {
-      const word = Object.assign(document.createElement("span"), { className: "word", textContent: text.slice(from, to) });
+      const word = made("span", { className: "word" }, text.slice(from, to));
       word.dataset.at = from;
+      if (sentence.doubt) word.setAttribute("aria-describedby", "reason");
       if (name === "target") Object.assign(word, { role: "button", tabIndex: end === 0 && from === sentence.from ? 0 : -1 });
       holder.append(text.slice(at, from), word);
       at = to;
@@ -81,50 +82,60 @@ const wordAt = (name, from) => boxes[name].querySelector(`[data-at="${from}"]`);
 function clear() {
   for (const box of Object.values(boxes)) box.querySelectorAll(".on").forEach((one) => one.classList.remove("on"));
   $("partners").textContent = "";
+  explain();
+}
+
+// Say below a doubtful sentence why it is one; without one, nothing.
+function explain(mark) {
+  $("reason").hidden = !mark;
+  $("reason").textContent = mark?.dataset.doubt ?? "";
+  if (!mark) return;
+  mark.closest(".pane").append($("reason"));
+  $("reason").style.top = `${mark.offsetTop + mark.offsetHeight}px`;
 }
 
 // Light up a sentence on both sides.
 export function pointAtSentence(number) {
   clear();
   for (const box of Object.values(boxes)) box.querySelector(`[data-sentence="${number}"]`)?.classList.add("on");
-  boxes.target.querySelector(".on")?.scrollIntoView({ block: "nearest" });
+  const own = boxes.target.querySelector(".on");
+  own?.scrollIntoView({ block: "nearest" });
+  explain(own?.closest("mark"));
 }
 
-function point(name, word) {
-  if (!shown || !word) return clear();
-  if (word.classList.contains("on") && $("partners").textContent) return;
+// Light up a word with its partners, or a doubtful sentence between whose words one is.
+function point(name, at) {
+  const word = at?.closest(".word");
+  if (word?.classList.contains("on") && $("partners").textContent) return;
   clear();
+  if (!shown || !at) return;
+  explain(at.closest("mark"));
+  if (!word) return;
   const own = Number(word.dataset.at);
   const [mine, theirs] = name === "source" ? [0, 1] : [1, 0];
   const found = [...new Set(shown.links.filter((link) => link[mine] === own).map((link) => link[theirs]))].map((from) => wordAt(other[name], from)).filter(Boolean);
   for (const each of [word, ...found]) each.classList.add("on");
-  const quoted = (one) => `“${one.textContent}”`;
+  const named = (...words) => quoted(words.map((one) => one.textContent));
   const aligned = found.length
-    ? t("{word} is aligned with {partners}", { word: quoted(word), partners: found.map(quoted).join(", ") })
-    : t("{word} is not aligned", { word: quoted(word) });
+    ? t("{word} is aligned with {partners}", { word: named(word), partners: named(...found) })
+    : t("{word} is not aligned", { word: named(word) });
   const { logprob } = shown[name].flatMap((one) => one?.words ?? []).find(({ from }) => from === own);
-  const sure = name === "target" ? `; ${t("probability {percent}", { percent: percent(Math.exp(Math.min(logprob, 0))) })}` : "";
+  const sure = name === "target" ? `${t("; ")}${t("probability {percent}", { percent: percent(Math.exp(Math.min(logprob, 0))) })}` : "";
   $("partners").textContent = aligned + sure;
 }
 
 function move(event) {
-  const words = [...boxes.target.querySelectorAll(".word")];
-  const at = words.indexOf(event.target);
-  const forward = getComputedStyle(boxes.target).direction === "ltr" ? 1 : -1;
-  const next = { ArrowRight: at + forward, ArrowLeft: at - forward, Home: 0, End: words.length - 1 }[event.key];
-  if (at < 0 || next === undefined || !words[next]) return;
-  event.preventDefault();
-  words[at].tabIndex = -1;
-  words[next].tabIndex = 0;
-  words[next].focus();
+  const ways = ["ArrowLeft", "ArrowRight"];
+  if (getComputedStyle(boxes.target).direction === "rtl") ways.reverse();
+  rove(event, [...boxes.target.querySelectorAll(".word")], ...ways);
 }
 
 // `chosen` gets the word of the translation that is clicked, or on which Enter or Space is pressed.
 export function listenToWords(chosen) {
   const { target } = boxes;
   const wordOf = (event) => event.target.closest?.(".word");
-  for (const kind of ["pointerover", "focusin"]) target.addEventListener(kind, (event) => point("target", wordOf(event)));
-  for (const kind of ["pointerleave", "focusout"]) target.addEventListener(kind, clear);
+  for (const kind of ["pointerover", "focusin"]) target.addEventListener(kind, (event) => point("target", event.target.closest(POINTED)));
+  target.addEventListener("focusout", clear);
   target.addEventListener("click", (event) => { if (wordOf(event) && getSelection().isCollapsed) chosen(wordOf(event)); });
   target.addEventListener("keydown", (event) => {
     move(event);
@@ -134,8 +145,10 @@ export function listenToWords(chosen) {
     }
   });
   const text = $("text");
-  text.addEventListener("pointermove", ({ clientX, clientY }) => point("source", document.elementsFromPoint(clientX, clientY).find((one) => one.matches("#mirror .word"))));
-  text.addEventListener("pointerleave", clear);
+  const leave = (event) => { if (event.relatedTarget !== $("reason")) clear(); }; // the reason itself can be pointed at
+  for (const one of [target, text, $("reason")]) one.addEventListener("pointerleave", leave);
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") explain(); });
+  text.addEventListener("pointermove", ({ clientX, clientY }) => point("source", document.elementsFromPoint(clientX, clientY).find((one) => one.closest("#mirror") && one.matches(POINTED))));
   text.addEventListener("blur", clear);
   document.addEventListener("selectionchange", () => { // the word in which the cursor stands
     if (document.activeElement !== text || !shown) return;
@@ -144,5 +157,3 @@ export function listenToWords(chosen) {
     point("source", word && wordAt("source", word.from));
   });
 }
-
-export const percent = (value) => (value >= 0.1 ? `${Math.round(value * 100)} %` : value < 0.001 ? "< 0.1 %" : `${(value * 100).toFixed(1)} %`);

@@ -166,22 +166,47 @@ def test_numbers_that_the_search_has_kept_are_no_sign_of_doubt(page: Page, url: 
     assert page.evaluate(doubts, {**sentence, "values": "search"}) == []
 
 
-def test_a_sentence_of_low_quality_is_underlined(page: Page, url: str) -> None:
-    qualities = iter((0.1, 0.9))
+def test_a_doubtful_sentence_is_underlined_and_says_why_on_both_sides(page: Page, url: str) -> None:
+    signals = iter(({"quality": 0.1, "token_logprobs": [-0.1, -2.0, -0.1, -0.1, -0.1], "word_alignment": [[3, 3]]}, {}))
 
     def judged(route: Route) -> None:
         answer = route.fetch()
         body = answer.json()
-        body["details"]["sentences"][0]["quality"] = next(qualities)
+        body["details"]["sentences"][0].update(next(signals))
         route.fulfill(response=answer, json=body)
 
     page.route("**/translate", judged)
     translate(page, url, "the dog sleeps here")
-    expect(page.locator("#translation mark")).to_have_text("THE DOG SLEEPS HERE")
-    expect(page.locator("#translation mark")).to_have_attribute("title", "This sentence may be wrong.")
-    expect(page.locator("#doubts")).to_have_text("This sentence may be wrong.")
+    expect(page.locator("mark")).to_have_text(["the dog sleeps here", "THE DOG SLEEPS HERE"])
+    reason = page.get_by_role("tooltip")
+    said = (
+        "This sentence may be wrong: “the dog sleeps” may be left out; the model was unsure of “DOG”. "
+        "It is usable with a probability of 10 %."
+    )
+    expect(page.locator("#doubts")).to_have_text(said)
+    expect(reason).to_be_hidden()
+    place = page.locator("#mirror .word").nth(1).bounding_box()
+    assert place is not None
+    page.mouse.move(place["x"] + 5, place["y"] + 10)  # over the box of the text
+    expect(reason).to_have_text(said)
+    reason.hover()
+    expect(reason).to_be_visible()
+    page.mouse.move(5, 5)
+    expect(reason).to_be_hidden()
+    page.locator("#translation .word").nth(2).hover()
+    expect(reason).to_have_text(said)
+    page.mouse.move(5, 5)
+    page.locator("#translation .word").nth(0).focus()
+    expect(reason).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(reason).to_be_hidden()
+    page.get_by_label("Text", exact=True).focus()
+    page.keyboard.press("Home")
+    expect(reason).to_be_visible()
+    expect(page.get_by_label("Text", exact=True)).to_have_accessible_description(re.compile("may be left out"))
     page.get_by_label("Text", exact=True).fill("the cat sleeps here")
     page.get_by_label("Text", exact=True).press("Control+Enter")
     expect(page.locator("#translation")).to_have_text("THE CAT SLEEPS HERE")
-    expect(page.locator("#translation mark")).to_have_count(0)
+    expect(page.locator("mark")).to_have_count(0)
+    expect(reason).to_be_hidden()
     expect(page.locator("#doubts")).to_be_hidden()

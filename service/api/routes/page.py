@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import re
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +14,7 @@ from starlette.responses import Response
 
 from service.api.dependencies import RendererDep
 from service.api.etag import entity_tag, matches
-from service.api.header import PLACES, head, header
+from service.api.header import PLACES, framed
 
 router = APIRouter(include_in_schema=False)
 
@@ -56,16 +57,33 @@ def asset_of(content: bytes, ending: str) -> Asset:
 
 @cache
 def assets(folder: Path) -> dict[str, Asset]:
-    """Return every file of a folder by its name, pages with their head and header."""
+    """Return every file of a folder by its name, pages with their frame."""
     paths = [path for path in folder.iterdir() if path.suffix in MEDIA_TYPES]
     return {path.name: asset_of(_completed(path), path.suffix) for path in paths}
 
 
 def _completed(path: Path) -> bytes:
+    """Return a file as it is sent: a page gets the frame, before which stands what its head has of its own."""
+    content = path.read_bytes()
+    if path.suffix != ".html":
+        return content
     place, root = ("", "./") if path == FOLDER / INDEX else (f"web/{path.name}", "../")
-    content = path.read_bytes().replace(b"<!-- head -->", head(root).encode())
     current = place if place in PLACES else "learn/"  # what has no place of its own belongs to the book
-    return content.replace(b"<!-- header -->", header(current, root).encode())
+    own, begin, main = content.decode().partition("<main")
+    contents = _chapters(path.name) if path.parent == LEARN and path.name != INDEX else ""
+    return framed(own, begin + main, current, root, contents).encode()
+
+
+def _chapters(current: str) -> str:
+    """Return the list of all pages of the book; the current one has its headings below it."""
+    entries = []
+    for path in sorted(LEARN.glob("[0-9]*.html")):
+        text = path.read_text("utf-8")
+        title, headings = re.findall("<title>(.*?)</title>", text)[0], re.findall('<h2 id="(.*?)">(.*?)</h2>', text)
+        inner = "".join(f'<li><a href="#{place}">{heading}</a></li>' for place, heading in headings)
+        here, below = (' aria-current="page"', f"<ul>{inner}</ul>") if path.name == current else ("", "")
+        entries.append(f'<li><a href="{path.name}"{here}>{title}</a>{below}</li>')
+    return f'<ol start="0">{"".join(entries)}</ol>'
 
 
 @router.get("/")
