@@ -171,7 +171,7 @@ def _svg(figure: Any, name: str) -> str:
     return smaller(re.sub(r" font-family: [^;\"]*;", "", file.getvalue()), name)  # the page has a font
 
 
-def build(page: Page, before: Page | None, after: Page | None) -> str:
+def build(page: Page) -> str:
     """Return a page as HTML."""
     results = run_cells(page)
 
@@ -187,13 +187,7 @@ def build(page: Page, before: Page | None, after: Page | None) -> str:
         return f'\n<pre class="cell"><code>{coloured(code.rstrip())}</code></pre>\n{joined(output + drawn)}\n\n'
 
     body = with_places(markdown_html(_FENCE.sub(block, page.text)))
-    links = "".join(
-        f'<a href="{other.name}.html" rel="{rel}">{label}{html.escape(other.title)}</a>'
-        for other, rel, label in ((before, "prev", "← "), (after, "next", "→ "))
-        if other is not None
-    )
-    turn = f'<nav class="turn" aria-label="Pages">{links}</nav>\n'
-    return document(page.title, body + turn, _mark(page.digest))
+    return document(page.title, body, _mark(page.digest))
 
 
 def _included(name: str) -> str:
@@ -260,11 +254,10 @@ def main() -> None:
     book = pages()
     wanted = tuple(sys.argv[1:])
     BUILT.mkdir(exist_ok=True)
-    for at, page in enumerate(book):
+    for page in book:
         if wanted and not page.name.startswith(wanted):
             continue
-        before, after = book[at - 1] if at else None, book[at + 1] if at + 1 < len(book) else None
-        content = build(page, before, after)
+        content = build(page)
         (BUILT / f"{page.name}.html").write_text(content, "utf-8")
         sys.stdout.write(f"{page.name}: {len(content)} bytes\n")
     (BUILT / "index.html").write_text(contents(book), "utf-8")

@@ -2,7 +2,6 @@
 
 import asyncio
 import gzip
-import re
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -12,6 +11,8 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.api import book
+from service.api.book import LEARN
 from service.api.dependencies import RendererDep
 from service.api.etag import entity_tag, matches
 from service.api.header import PLACES, framed
@@ -27,7 +28,6 @@ MEDIA_TYPES = {
     ".json": "application/json",
 }
 INDEX = "index.html"
-LEARN = FOLDER / "learn"  # the book, as docs/tools/book.py has built it
 # The drawing library adds its style for tooltips to the page; scripts come only from files.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -70,20 +70,11 @@ def _completed(path: Path) -> bytes:
     place, root = ("", "./") if path == FOLDER / INDEX else (f"web/{path.name}", "../")
     current = place if place in PLACES else "learn/"  # what has no place of its own belongs to the book
     own, begin, main = content.decode().partition("<main")
-    contents = _chapters(path.name) if path.parent == LEARN and path.name != INDEX else ""
-    return framed(own, begin + main, current, root, contents).encode()
-
-
-def _chapters(current: str) -> str:
-    """Return the list of all pages of the book; the current one has its headings below it."""
-    entries = []
-    for path in sorted(LEARN.glob("[0-9]*.html")):
-        text = path.read_text("utf-8")
-        title, headings = re.findall("<title>(.*?)</title>", text)[0], re.findall('<h2 id="(.*?)">(.*?)</h2>', text)
-        inner = "".join(f'<li><a href="#{place}">{heading}</a></li>' for place, heading in headings)
-        here, below = (' aria-current="page"', f"<ul>{inner}</ul>") if path.name == current else ("", "")
-        entries.append(f'<li><a href="{path.name}"{here}>{title}</a>{below}</li>')
-    return f'<ol start="0">{"".join(entries)}</ol>'
+    list_of_pages = ""
+    if path.parent == LEARN and path.name != INDEX:
+        main = main.replace("</main>", f"{book.turn(path.name)}</main>")
+        list_of_pages = book.contents(path.name)
+    return framed(own, begin + main, current, root, list_of_pages).encode()
 
 
 @router.get("/")
