@@ -63,6 +63,7 @@ def markdown_html(text: str) -> str:
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
     markdown.add_render_rule("softbreak", lambda *_: " ")
     rendered: str = markdown.render(text)
+    rendered = rendered.replace('<pre><code class="language-text">', '<pre class="drawing" tabindex="0"><code>')
     return re.sub(
         '<div data-kept="(\\d+)"></div>|\ue000(\\d+)\ue001',
         lambda found: kept[int(found.group(1) or found.group(2))],

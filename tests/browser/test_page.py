@@ -77,12 +77,15 @@ def test_another_translation_is_chosen_at_its_word(page: Page, url: str) -> None
     expect(found.first).to_be_hidden()
     expect(page.locator("#translation .word").nth(1)).to_be_focused()
     page.keyboard.press("Enter")
+    expect(found.first).to_be_focused()
+    page.get_by_role("button", name="Alternatives").click()
+    expect(found.first).to_be_focused()
     found.nth(1).click()
     expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE?")
     expect(page.locator("#translation .word").first).to_be_focused()
     expect(page.locator("#figure svg")).to_contain_text("HERE?")  # its alignment, by forced decoding
     assert [body["target_text"] for name, body in bodies if name == "attention"][-1] == "THE DOG SLEEPS HERE?"
-    assert {body["target_prefix"] for _, body in bodies if "alternatives" in body} == {"THE "}
+    assert {body["target_prefix"] for _, body in bodies if "alternatives" in body} == {"THE ", ""}
     page.locator("#translation .word").nth(3).hover()
     expect(page.locator("#partners")).to_contain_text("“HERE?” is aligned with “here”")
     page.get_by_role("button", name="Copy translation").click()
