@@ -146,6 +146,10 @@ async def test_the_book_is_sent_with_its_contents(client: Client) -> None:
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert "script-src 'self'" in page.headers["content-security-policy"]
     assert "<math" in page.text
+    assert '<a href="01-pooling.html" aria-current="page">' in page.text
+    assert '<a href="00-overview.html" rel="prev">' in page.text
+    assert '<a href="02-scores.html" rel="next">' in page.text
+    assert 'rel="prev"' not in (await client.get("/learn/00-overview.html")).text
     assert 'href="../pooling?width=0.3&amp;format=svg"' in page.text
 
 
