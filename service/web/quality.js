@@ -11,10 +11,10 @@ export const isLow = (sentence) => typeof sentence.quality === "number" && sente
 // The words of some tokens, each with the numbers of its tokens; a piece with ▁ begins a word.
 function wordsOf(tokens) {
   const words = [];
-  for (const [at, { piece, special }] of tokens.entries()) {
+  for (const [at, { piece, special, text }] of tokens.entries()) {
     if (special) continue;
     if (!words.length || piece.startsWith("▁")) words.push({ text: "", at: [] });
-    words.at(-1).text += piece.replace("▁", "");
+    words.at(-1).text += text;
     words.at(-1).at.push(at);
   }
   for (const word of words) word.text = word.text.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");

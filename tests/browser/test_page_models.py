@@ -172,8 +172,8 @@ def test_a_doubtful_sentence_is_underlined_and_says_why_on_both_sides(page: Page
     def judged(route: Route) -> None:
         answer = route.fetch()
         body = answer.json()
-        if "dog" in (route.request.post_data or ""):
-            body["details"]["sentences"][0].update(doubtful)
+        found = doubtful if "dog" in (route.request.post_data or "") else {"quality": 0.9}
+        body["details"]["sentences"][0].update(found)
         route.fulfill(response=answer, json=body)
 
     page.route("**/translate", judged)
