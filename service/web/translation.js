@@ -5,6 +5,7 @@ import { events, post } from "./api.js";
 import { showChoices } from "./choices.js";
 import { $, button } from "./dom.js";
 import { doubtsOf } from "./doubts.js";
+import { errorOf } from "./errors.js";
 import { number, t, tn } from "./i18n.js";
 import { glossary } from "./glossary.js";
 import { complain, say } from "./messages.js";
@@ -203,7 +204,7 @@ async function watch(search, signal) {
       if (name === "pivot") showPivot(data, languageName(data.language));
       else if (name === "sentence") output.append(data.gap ?? "");
       else if (name === "token") output.append(data.text ?? "");
-      else if (name === "error") throw new Error(data.error);
+      else if (name === "error") throw errorOf(data);
     }
   } finally {
     output.classList.remove("draft");
