@@ -24,6 +24,37 @@ SENTENCES = {
 }
 
 
+CODES = {
+    "The game went 1.e4 e5 2.Nf3 Nc6 3.Bb5 a6 and then White was better.": "1.e4 e5 2.Nf3 Nc6 3.Bb5 a6",
+    "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 is called the Italian Game.": "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5",
+    "The players chose d4 d5 c4 e6 Nc3 Nf6 Bg5 Be7 e3 O-O Nf3 h6 Bh4 b6 cxd5 Nxd5 Bxe7 and stopped.": (
+        "d4 d5 c4 e6 Nc3 Nf6 Bg5 Be7 e3 O-O Nf3 h6 Bh4 b6 cxd5 Nxd5 Bxe7"
+    ),
+    "Order the parts BK7231N, RTL8720DN, ESP32-C3 and STM32F103C8T6.": "BK7231N RTL8720DN ESP32-C3 STM32F103C8T6",
+    "x = 3y^2 + 2x - 7 has two solutions, and f(x) = x^2 + 1 has none.": "3y^2 + 2x 7 x^2 + 1",
+    "The reaction 2H2 + O2 -> 2H2O gives water, and C6H12O6 is sugar.": "2H2 + O2 -> 2H2O C6H12O6",
+    "Enter the license key ABCD1-EFGH2-IJKL3-MNOP4-QRST5 and press the button.": "ABCD1-EFGH2-IJKL3-MNOP4-QRST5",
+    "The server 192.168.0.1 calls 10.0.0.254:8080 and fe80::1ff:fe23:4567:890a.": (
+        "192.168.0.1 10.0.0.254:8080 fe80::1ff:fe23:4567:890a"
+    ),
+    "Update from v1.2.3 to 2.0.0-rc.1 before you install 3.11.4.": "v1.2.3 2.0.0-rc.1 3.11.4",
+    "Sail to 51°30'26\"N 0°7'39\"W and wait.": "51°30'26\"N 0°7'39\"W",
+    "Flights LH123, AF1234 and BA0098 leave from gates A12, B7 and C33.": "LH123 AF1234 BA0098 A12 B7 C33",
+    "NATO and the EU named parts AB-12, CD-34 and EF-56 in Room B2.": "AB-12 CD-34 EF-56 B2",
+}
+
+
+@pytest.mark.parametrize(
+    "shipped", ["transformer-en-fr", "transformer-en-de", "bahdanau-en-fr", "bahdanau-en-de"], indirect=True
+)
+async def test_codes_arrive_in_their_order_and_nothing_is_made_of_their_stand_ins(shipped: Translator) -> None:
+    found = await shipped.translate(list(CODES))
+    for (text, codes), each in zip(CODES.items(), found, strict=True):
+        assert re.search(".*".join(map(re.escape, codes.split())), each.text), (text, each.text)
+        for word in re.findall(r"\w*[a-zA-Z][A-Z]\w*|\b[XYBLDPGCHJMNRT]\b(?!['’])", each.text):
+            assert word in f"{text} OTAN UE EU", (text, each.text)
+
+
 @pytest.mark.parametrize("beam_size", [1, 4])
 async def test_every_value_arrives_exactly_once(shipped: Translator, beam_size: int) -> None:
     options = TranslationOptions(beam_size=beam_size, alternatives=beam_size - 1)

@@ -101,8 +101,8 @@ class Sentence:
         return Decoded(text, tokens if spelled is None else spelled.source_tokens(tokens))
 
     def reading_terms(self, tokenizers: Tokenizers, terms: TermReading) -> Sentence:
-        """Return the same sentence, but the model reads something else in the places of source terms."""
-        if self.valued is None or not self.valued.has_terms:
+        """Return the same sentence, but the model reads something else in the places of source terms or codes."""
+        if self.valued is None or not (self.valued.has_terms or terms == "codes"):
             return self
         other = valued_sentence(self.valued.text, self.valued.values, tokenizers.target, terms)
         return self if other is None else replace(self, ids=tokenizers.source.encode(other.read), valued=other)

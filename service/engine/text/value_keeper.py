@@ -2,8 +2,9 @@
 
 The search ends a hypothesis only if it holds every value, so this is seldom needed: at the length limit, or where a
 value found no place before the end. Then comes another search, in which the model reads the target terms of a glossary,
-then a wider one, then one in which it reads and copies stand-ins of the terms. At last the sentence is cut at its
-values: the parts between them are translated, and the values are copied.
+then a wider one, then one in which it reads and copies stand-ins of the terms, or reads codes themselves. At last the
+sentence is cut at its values: the parts between them are translated, and the values are copied. So a stand-in, or a
+word that the model made of one, never reaches a reader.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -56,6 +57,8 @@ class ValueKeeper:
         # Words that the model does not know, in any form, end up behind the sentence or derail it.
         misplaced = [number for number in terms if not self._is_well_placed(kept[number])]
         await self._search_again(kept, misplaced, options, "stand-in")
+        lost = [number for number in wrong if self._is_lost(kept[number])]
+        await self._search_again(kept, lost, options, "codes")
         return await self._copy(kept, options)
 
     async def _search_again(
@@ -78,11 +81,11 @@ class ValueKeeper:
                 kept[number] = replace(found, values="retry")
 
     async def _copy(self, kept: Sequence[Translated], options: TranslationOptions) -> list[list[Translated]]:
-        """Cut the sentences that still lack values, and translate the parts between them."""
+        """Cut the sentences that still lack values or hold remains, and translate the parts between the values."""
         cut = {
             number: cut_at_values(result.sentence, self.tokenizers.source, self.segmentation)
             for number, result in enumerate(kept)
-            if not self._holds_all(result)
+            if self._is_lost(result)
         }
         parts = [part for own in cut.values() for part, written in own if written is None]
         found = iter(await self.translate(parts, options) if parts else [])
@@ -104,6 +107,14 @@ class ValueKeeper:
 
     def _is_well_placed(self, result: Translated) -> bool:
         return result.sentence.is_well_placed(result.ids, self.tokenizers.target)
+
+    def _is_lost(self, result: Translated) -> bool:
+        """Return whether no search has kept the values of a sentence; a term behind its end is kept."""
+        valued = result.sentence.valued
+        if valued is None or self._is_well_placed(result):
+            return False
+        is_soft = any(value.is_soft for value in valued.values)
+        return not (is_soft and self._holds_all(result)) or valued.is_garbled(result.ids, self.tokenizers.target)
 
     def _holds_all(self, result: Translated) -> bool:
         return result.sentence.holds_all(result.ids, self.tokenizers.target)

@@ -10,13 +10,16 @@ from service.engine.text.replacements import inverse, moved, replaced
 from service.engine.text.tokenizer import Decoded, Tokenizer
 from service.engine.types import Token
 from service.engine.values.constraints import MOST_VALUES, Form, ValueConstraints
-from service.engine.values.stand_ins import is_number_like, stand_ins
+from service.engine.values.stand_ins import LETTERS, is_number_like, stand_ins
 from service.engine.values.states import places_of
 from service.engine.values.value import DIGIT_KINDS, Kind, Value
 
-TermReading = Literal["source", "target", "stand-in"]  # what the model reads in the place of a term
+# What the model reads in the place of a term; or every short code itself, instead of its stand-in.
+TermReading = Literal["source", "target", "stand-in", "codes"]
 MOST_OWN_TOKENS = 12  # the model writes no longer value itself
 _END = re.compile(r"(?:[^\W\d_]{3}\.|[!?…])\s|[.!?…]\s?$")
+_WORD = re.compile(r"\w+")
+FAR = 3  # ranks: a stand-in so far from its place in the order of the source was written instead of another one
 _OPENING = "("  # what follows it has no space before it
 
 
@@ -78,15 +81,37 @@ class ValuedSentence:
         return places_of(self.constraints, ids, tokenizer.eos) is not None
 
     def is_well_placed(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
-        """Return whether a translation holds every value, and none after its end that is not there in the source."""
+        """Return whether a translation holds every value in a likely place, and no remains of a stand-in."""
         places = places_of(self.constraints, ids, tokenizer.eos)
-        if places is None:
+        if places is None or self.is_garbled(ids, tokenizer):
             return False
-        decoded = tokenizer.locate(ids)
+        decoded = tokenizer.locate(ids)  # no value stands after the end that is not there in the source
         return not any(
             _ends(decoded.text[: decoded.tokens[place.first].start])
             > _ends(self.text[: self.values[place.value].start])
             for place in places
+        )
+
+    def is_garbled(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+        """Return whether a translation has words that were made of stand-ins, or stand-ins far from their places."""
+        marks = {word for word in self.stand_ins if word in LETTERS}
+        pairs = zip(self.values, self.stand_ins, strict=True)
+        codes = [word in marks or value.kind is Kind.CODE for value, word in pairs]
+        places = places_of(self.constraints, ids, tokenizer.eos)
+        if places is None or not any(codes):
+            return False
+        order = [place.value for place in places if codes[place.value]]
+        ranks = sorted(order)
+        if any(abs(ranks.index(value) - rank) >= FAR for rank, value in enumerate(order)):
+            return True
+        decoded = tokenizer.locate(ids)
+        taken = {number for place in places for number in range(place.first, place.end)}
+        spans = [(token.start, token.end) for number, token in enumerate(decoded.tokens) if number in taken]
+        rest, _ = replaced(decoded.text, [(span, " ") for span in spans])
+        letters = {mark[1] for mark in marks}
+        return any(
+            word not in self.text and (not letters.isdisjoint(word[1:]) or any(mark in word for mark in marks))
+            for word in _WORD.findall(rest)
         )
 
 
@@ -96,10 +121,14 @@ def valued_sentence(
     """Return a sentence with its values, whose places are in it; None if it has too many of them.
 
     `terms`: whether the model reads the source terms, or in their places the target terms or words that it copies.
+    "codes": it reads short codes themselves.
     """
     if len(values) > MOST_VALUES:
         return None
     needed = [terms == "stand-in" if value.kind is Kind.TERM else _needs_stand_in(value, target) for value in values]
+    if terms == "codes":
+        own = [value.kind is Kind.CODE and _is_short(value, target) for value in values]
+        needed = [need and not may for need, may in zip(needed, own, strict=True)]
     words = stand_ins(text, values, needed)
     if words is None:
         return None

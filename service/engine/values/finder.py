@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from service.engine.values.clock import is_time_of_day, written_time
+from service.engine.values.code_rows import joined_codes
 from service.engine.values.locales import amount_in, number_in, percent_in
 from service.engine.values.patterns import HAS_DIGIT, MAY_HOLD_VALUES, TRIGGERS, UNIT, scanner
 from service.engine.values.spoken import may_be_spoken, spoken_value, whole_hour
@@ -41,7 +42,7 @@ def find_values(text: str, rules: ValueRules) -> tuple[Value, ...]:
                 break
             found.append(value)
             begin = max(begin, value.end)
-    return tuple(found)
+    return joined_codes(text, found)
 
 
 def _values(text: str, part: tuple[int, int], rules: ValueRules) -> Iterator[Value]:

@@ -68,6 +68,13 @@ def written(text: str, pair: str) -> list[str]:
         ("1.2.3-beta.4 and 1.0.0+build.5", [("code", "1.2.3-beta.4"), ("code", "1.0.0+build.5")]),
         ("1️⃣2️⃣ of 3 #️⃣", [("emoji", "1️⃣2️⃣"), ("number", "3"), ("emoji", "#️⃣")]),
         ("mailto:bob@x.org?subject=Hi%20there!", [("address", "mailto:bob@x.org?subject=Hi%20there")]),
+        ("He played 1.e4 e5 2.Nf3 Nc6 3.O-O and won", [("code", "1.e4 e5 2.Nf3 Nc6 3.O-O")]),
+        ("1. e4 e5 2. Nf3 Nc6 wins in 7 moves", [("number", "1"), ("code", "e4 e5 2. Nf3 Nc6"), ("number", "7")]),
+        ("Mix 2H2 + O2 -> 2H2O, or 3y^2 + 2x", [("code", "2H2 + O2 -> 2H2O"), ("code", "3y^2 + 2x")]),
+        ("Sail to 51°30'26\"N 0°7'39\"W", [("code", "51°30'26\"N"), ("code", "0°7'39\"W")]),
+        ("At 48.8584, 2.2945 or 20°C", [("code", "48.8584, 2.2945"), ("number", "20")]),
+        ("Ping fe80::1ff:fe23:4567:890a at 12:30:45", [("code", "fe80::1ff:fe23:4567:890a"), ("time", "12:30:45")]),
+        ("Flights LH123, AF12 and gates B7 C3", [("code", part) for part in ("LH123", "AF12", "B7", "C3")]),
     ],
 )
 def test_values_are_found_whole(text: str, expected: list[tuple[str, str]]) -> None:
@@ -203,6 +210,7 @@ def test_words_of_each_language_say_what_figures_are(text: str, pair: str, expec
     [
         *("1", "1,", "1-", "1/", "1.1", "+1 ", "½", "１,", "1-a.", "1:10, ", "at 1:10 ", "1:10-", "won "),
         *("<", "<a ", "<!--", "<dnt>", "{", "%(", "%s", "&a", "a@", "/a", "www.", "a_", "_/a", "a-", "a.", "😀"),
+        *("a1 ", "a1.", "1. ", "1.a1 ", "a^", "a:", "1°", "1.2345, "),
     ],
 )
 def test_hostile_text_takes_time_in_proportion(part: str) -> None:
