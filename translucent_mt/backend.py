@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from service.engine import EngineError as EngineError
+from service.engine import Formality, Selector, SentenceDetail
 from service.engine import InvalidInput as InvalidInput
 from service.engine import Overloaded as Overloaded
-from service.engine import Selector, SentenceDetail
 from service.engine import Token as Token
 
 
@@ -22,6 +22,7 @@ class TranslationOptions(TypedDict, total=False):
     values: Literal["localize", "keep", "off"]  # what becomes of numbers, addresses and the like
     alternatives: int  # number of further translations
     glossary: Mapping[str, str | Sequence[str]]  # source term: target term, or several accepted forms
+    formality: Formality  # prefer_more: vous, Sie; prefer_less: tu, du; Translation.warnings says what is missing
     details: bool  # tokens, scores and alignment of each sentence; default: True. Without them it is faster
 
 
@@ -101,4 +102,5 @@ class Translated:
     alternatives: tuple[str, ...] = ()
     sentences: tuple[SentenceDetail, ...] = ()
     quality: float | None = None
+    warnings: tuple[str, ...] = ()
     source: str = ""  # the language of the text: the requested one, or the one that a server detected

@@ -48,6 +48,7 @@ def translated_of(answer: Json, number: int, asked: Pair) -> Translated:
         alternatives=tuple(answer["alternatives"][number]) if "alternatives" in answer else (),
         sentences=sentences,
         quality=sum(quality * weight for quality, weight in known) / length if length else None,
+        warnings=tuple(each["message"] for each in answer["warnings"][number]) if "warnings" in answer else (),
         source=detected[number]["language"] if detected else asked.source,
     )
 

@@ -49,7 +49,15 @@ class LocalBackend:
         wanted = engine.TranslationOptions(**{"details": True, **given}, glossary=glossary)  # type: ignore[arg-type]
         found = await self._translator.translate(texts, wanted)
         source = self.model.source
-        return [Translated(each.text, each.alternatives, each.sentences, each.quality, source) for each in found]
+        return [
+            Translated(each.text, each.alternatives, each.sentences, each.quality, self._notes(each, wanted), source)
+            for each in found
+        ]
+
+    def _notes(self, found: engine.Translation, options: engine.TranslationOptions) -> tuple[str, ...]:
+        pairs = [(each.source_text, each.target_text) for each in found.qualities]
+        note = engine.formality_note(options.formality, pairs, (self.model.source, self.model.target))
+        return (note,) if note else ()
 
     async def attention(
         self, text: str, target_text: str | None, options: AttentionOptions, source: str | None = None

@@ -95,6 +95,7 @@ class Translation:
     alternatives: tuple[str, ...]
     quality: float | None  # 0 to 1: the share that is expected to be usable; None if the model gives none
     language: str  # of the source
+    warnings: tuple[str, ...] = ()  # what a reader should know
 
     @classmethod
     def of(
@@ -102,7 +103,7 @@ class Translation:
     ) -> Translation:
         """Return what a backend found with these options."""
         sentences = tuple(Sentence(each, found.source, attend, options) for each in found.sentences)
-        return cls(source, found.text, sentences, found.alternatives, found.quality, found.source)
+        return cls(source, found.text, sentences, found.alternatives, found.quality, found.source, found.warnings)
 
     @property
     def tokens(self) -> tuple[Token, ...]:

@@ -110,6 +110,7 @@ async def read_job(
         columns=tuple(name.strip() for name in (wanted.columns or "").split(",") if name.strip()),
         header=wanted.header,
         metadata=wanted.metadata,
+        formality=wanted.formality,
         glossary=wanted.glossary,
         owner=context.key_hash,
         linked=linked,

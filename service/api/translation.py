@@ -17,11 +17,14 @@ from service.api.state import Service
 from service.detection import Guess
 from service.engine import (
     TEXT_POOL,
+    Formality,
     Languages,
     Pair,
     Translates,
     Translation,
     TranslationOptions,
+    formality_note,
+    in_other_register,
     is_better,
     is_checked,
     problems_of,
@@ -78,6 +81,9 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> list[A
         texts = [job.texts[number] for number in numbers]
         for each, translation in zip(own, await _translate(legs, job.html, texts, options, deadline.at), strict=True):
             each.translation, each.warnings = translation, [*failed]
+        if options.formality != "default":
+            for each in own:
+                each.warnings += _formality_warnings(each.translation, options.formality, legs[-1])
         if job.second_model and len(legs) == 1 and not job.html:
             await ask_second_model(service.second_model(legs[0].info, pair), texts, own, options, deadline.at)
 
@@ -88,6 +94,13 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> list[A
 
     await deadline.wait_for(translate_all())
     return found
+
+
+def _formality_warnings(translation: Translation, formality: Formality, leg: Translates) -> list[dict[str, Any]]:
+    languages = leg.info.source_language, leg.info.target_language
+    pairs = [(each.source_text, each.target_text) for each in translation.qualities]
+    note = formality_note(formality, pairs, languages)
+    return [{"code": "formality", "message": note, "language": None, "model": None}] if note else []
 
 
 async def _warn(job: Job, found: Sequence[Answered], service: Service) -> None:
@@ -164,6 +177,8 @@ async def _translate_html(
     # Only the details have the alignment, which is needed only to put tags back.
     options = replace(options, alternatives=0, details=any(unit.nodes for unit in units))
     found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
+    if options.formality == "default":
+        await _unify(translator, documents, found, options, deadline)
     written = await TEXT_POOL.run(lambda: markup.write_all(documents, found))
     waiting = iter(found)
     qualities = [
@@ -180,6 +195,28 @@ async def _translate_html(
         for document in documents
     ]
     return [Translation(text, qualities=own) for text, own in zip(written, qualities, strict=True)]
+
+
+async def _unify(
+    translator: Translates,
+    documents: Sequence[markup.PreparedDocument],
+    found: list[Translation],
+    options: TranslationOptions,
+    deadline: float,
+) -> None:
+    """Put the units of each page, which are one text, in the register of most of them."""
+    languages = translator.info.source_language, translator.info.target_language
+    start = 0
+    for document in documents:
+        units = markup.units_of([document])
+        pairs = [(unit.text, each.text) for unit, each in zip(units, found[start:], strict=False)]
+        other, formality = in_other_register(pairs, languages)
+        if other:
+            wanted = [units[number].text for number in other]
+            again = await translator.translate(wanted, replace(options, formality=formality), deadline=deadline)
+            for number, each in zip(other, again, strict=True):
+                found[start + number] = each
+        start += len(units)
 
 
 class Answer(JSONResponse):

@@ -31,7 +31,7 @@ from service.documents.format import (
     known_extensions,
     translated_name,
 )
-from service.documents.translating import Translated, sample, translate_segments
+from service.documents.translating import Translated, note_of, sample, translate_segments
 from service.engine import InvalidInput, InvalidOption
 
 Read = dict[tuple[Path, str], Document]  # documents that have been read for a target language
@@ -221,6 +221,8 @@ async def _translated(document: Document, opened: OpenedModels, label: str) -> b
             bar.update(len(new))
 
         translations = await translate_segments(opened.legs, document.segments, opened.search, on_window=on_window)
+    if note := note_of(opened.search.formality, document.segments, translations, opened.legs):
+        say(note)
     return document.write([each.text for each in translations])
 
 

@@ -14,6 +14,7 @@ from service.engine import (
     DEFAULT_ROWS,
     Budget,
     EngineSettings,
+    Formality,
     Glossary,
     InvalidOption,
     ModelSettings,
@@ -44,6 +45,7 @@ class BulkOptions:
     beam_size: int | None = None  # None: the beam size that the model was measured with
     values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
     glossary: Path | None = None  # a file of terms
+    formality: Formality = "default"
     split_sentences: bool = True  # a line may hold several sentences; given translations are never split
     target_file: Path | None = None  # given translations: score and align these instead of translating
     alignments: Path | None = None  # Pharaoh i-j over white-space words
@@ -98,6 +100,7 @@ def open_models(options: BulkOptions) -> OpenedModels:
         beam_size=options.beam_size,
         values=options.values,
         glossary=glossary,
+        formality=options.formality,
         details=bool(options.alignments or options.scores),
         min_quality=options.min_quality,
         keep_source=options.keep_source,

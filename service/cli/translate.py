@@ -32,6 +32,7 @@ from service.cli.lines import (
     read_lines,
 )
 from service.cli.open_models import BulkOptions, OpenedModels, open_models
+from service.cli.options import say
 from service.engine import (
     EmptyInput,
     InvalidInput,
@@ -39,6 +40,7 @@ from service.engine import (
     SentenceDetail,
     SentenceQuality,
     Translation,
+    formality_note,
     normalised_score,
 )
 
@@ -126,9 +128,12 @@ async def _run(options: BulkOptions, opened: OpenedModels) -> None:
             (files.enter_context(line_writer(path, name)), shown) for path, name, shown in _outputs(options) if path
         ]
         low: list[int] = []  # the sentences below the minimal quality in each line so far
+        pairs: list[tuple[str, str]] = []  # the sentences and their translations, if a formality is wanted
 
         def write(lines: Sequence[Line]) -> None:
             low.extend(sum(each.low for each in line.qualities) for line in lines)
+            if options.formality != "default":
+                pairs.extend((each.source_text, each.target_text) for line in lines for each in line.qualities)
             for write_lines, shown in outputs:
                 write_lines([shown(line) for line in lines])
 
@@ -139,6 +144,9 @@ async def _run(options: BulkOptions, opened: OpenedModels) -> None:
                 await _stream(columns, typed, write, _Work(opened, options.split_sentences, bar))
         finally:
             await opened.stop()
+        info = opened.legs[-1].info
+        if note := formality_note(options.formality, pairs, (info.source_language, info.target_language)):
+            say(note)
         if options.min_quality is not None:
             sys.stderr.write(low_quality_note(low, options))
 

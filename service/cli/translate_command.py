@@ -27,7 +27,7 @@ from service.cli.options import (
 )
 from service.cli.source_language import sample_of, with_source
 from service.documents.format import limits_of
-from service.engine import DEFAULT_ROWS, EngineError, InvalidOption, UnsupportedPair
+from service.engine import DEFAULT_ROWS, EngineError, Formality, InvalidOption, UnsupportedPair
 from service.glossaries.checks import InvalidGlossary
 from service.logs import configure_logging
 
@@ -133,6 +133,14 @@ BelowMinQuality = Annotated[
     typer.Option(help="mark: translate the sentences below --min-quality and count them; keep_source: leave them."),
 ]
 
+FormalityOption = Annotated[
+    Formality,
+    typer.Option(
+        help="prefer_more: polite forms (vous, Sie); prefer_less: familiar ones (tu, du); default: one of them in a "
+        "text, as most of its sentences have it."
+    ),
+]
+
 
 def translate(
     texts: Texts = None,
@@ -146,6 +154,7 @@ def translate(
     split_sentences: SplitSentences = True,
     values: Values = None,
     glossary: GlossaryFile = None,
+    formality: FormalityOption = "default",
     target_file: TargetFile = None,
     alignments: Alignments = None,
     scores: Scores = None,
@@ -188,6 +197,7 @@ def translate(
         split_sentences=split_sentences,
         values=own.values,
         glossary=glossary,
+        formality=formality,
         target_file=target_file,
         alignments=alignments,
         scores=scores,

@@ -13,6 +13,7 @@ from service.documents.fragments import plain
 from service.engine import (
     TEXT_POOL,
     DeadlineExceeded,
+    Formality,
     NotReady,
     Overloaded,
     SentenceDetail,
@@ -20,6 +21,8 @@ from service.engine import (
     Token,
     Translation,
     TranslationOptions,
+    formality_note,
+    in_other_register,
     split_sentences,
 )
 
@@ -191,22 +194,46 @@ async def translate_segments(
     `known` holds translations from before a restart; `on_window` is called with each new window.
     """
     done = {**(known or {})}
+    timeouts = timeouts or WindowTimeouts()
     missing = [segment for segment in dict.fromkeys(segments) if segment not in done]
     for window in windows(missing):
-        translated = [Translated(segment, 1.0) for segment in window]
-        for leg in legs:
-            found = await translate_window(
-                leg, [each.text for each in translated], options, timeouts or WindowTimeouts()
-            )
-            translated = [
-                each._replace(quality=None if None in (each.quality, before.quality) else each.quality * before.quality)  # type: ignore[operator]
-                for before, each in zip(translated, found, strict=True)
-            ]
-        new = dict(zip(window, translated, strict=True))
+        new = await _through_legs(legs, window, options, timeouts)
         done.update(new)
         if on_window is not None:
             await on_window(new)
+    if options.formality == "default" and done:  # a document has one register
+        every = [*done]
+        pairs = [(plain(segment), plain(done[segment].text)) for segment in every]
+        other, formality = await TEXT_POOL.run(lambda: in_other_register(pairs, _languages(legs)))
+        for window in windows([every[number] for number in other]):
+            done.update(await _through_legs(legs, window, replace(options, formality=formality), timeouts))
     return [done[segment] for segment in segments]
+
+
+async def _through_legs(
+    legs: Sequence[TextTranslator], window: Sequence[str], options: TranslationOptions, timeouts: WindowTimeouts
+) -> dict[str, Translated]:
+    """Return the segments of a window with their translations, through one model after the other."""
+    translated = [Translated(segment, 1.0) for segment in window]
+    for leg in legs:
+        found = await translate_window(leg, [each.text for each in translated], options, timeouts)
+        translated = [
+            each._replace(quality=None if None in (each.quality, before.quality) else each.quality * before.quality)  # type: ignore[operator]
+            for before, each in zip(translated, found, strict=True)
+        ]
+    return dict(zip(window, translated, strict=True))
+
+
+def _languages(legs: Sequence[TextTranslator]) -> tuple[str, str]:
+    return legs[0].info.source_language, legs[-1].info.target_language
+
+
+def note_of(
+    formality: Formality, segments: Sequence[str], translations: Sequence[Translated], legs: Sequence[TextTranslator]
+) -> str | None:
+    """Return what a document does not have of the formality that was asked for; None if nothing is missing."""
+    pairs = [(plain(text), plain(each.text)) for text, each in zip(segments, translations, strict=True)]
+    return (formality_note(formality, pairs, _languages(legs)) if legs else "") or None
 
 
 def sample(segments: Sequence[str], size: int = 5000) -> str:

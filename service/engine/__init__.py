@@ -82,6 +82,8 @@ from service.engine.search.options import normalised_score as normalised_score
 from service.engine.text.answer_checks import is_better as is_better
 from service.engine.text.answer_checks import is_checked as is_checked
 from service.engine.text.answer_checks import problems_of as problems_of
+from service.engine.text.registers import formality_note as formality_note
+from service.engine.text.registers import in_other_register as in_other_register
 from service.engine.thread_pools import TEXT_POOL as TEXT_POOL
 from service.engine.thread_pools import BoundedPool as BoundedPool
 from service.engine.thread_pools import in_daemon_thread as in_daemon_thread
@@ -94,6 +96,7 @@ from service.engine.translation.legs import translate_in_legs as translate_in_le
 from service.engine.types import MAX_LENGTH_PENALTY as MAX_LENGTH_PENALTY
 from service.engine.types import AttentionMap as AttentionMap
 from service.engine.types import AttentionOptions as AttentionOptions
+from service.engine.types import Formality as Formality
 from service.engine.types import PivotText as PivotText
 from service.engine.types import Search as Search
 from service.engine.types import SentenceDetail as SentenceDetail

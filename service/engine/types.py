@@ -32,6 +32,8 @@ ValueHandling = Literal["localize", "keep", "off"]
 TargetPath = Literal["search", "canonical", "ids"]
 # search: written in the search; retry: in a wider one; copied: the sentence was cut at them, and they were copied
 ValuePath = Literal["search", "retry", "copied"]
+# as DeepL has them, but without those that promise a form: sentences that have none in the beam stay as they are
+Formality = Literal["default", "prefer_more", "prefer_less"]
 TokenKind = Literal["subword", "word"]
 Specials = Literal["keep", "drop", "renormalise"]
 MAX_LENGTH_PENALTY = 5.0
@@ -52,6 +54,7 @@ class TranslationOptions:
     keep_source: bool = False  # sentences below min_quality are not translated
     early_stopping: EarlyStopping | None = None  # when a search ends, as in transformers (ADR 7)
     repetition_guard: bool | None = None  # whether endless repetition is stopped
+    formality: Formality = "default"  # polite or familiar forms; default: those of most sentences of a text
     target_prefix: str = ""  # how the translation of the one sentence begins; "": as the model likes
 
 

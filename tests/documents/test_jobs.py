@@ -1,6 +1,6 @@
 """Jobs: shared fairly, continued after a restart, cancelled in every process, given up in the end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 
 from service.documents.jobs.job import Job
 from service.documents.jobs.runner import JobRunner
-from service.documents.translating import WINDOW_SEGMENTS, translate_segments
-from service.engine import Overloaded, Term, TranslationOptions, ValueHandling
+from service.documents.translating import WINDOW_SEGMENTS, note_of, translate_segments
+from service.engine import Overloaded, Term, Translation, TranslationOptions, ValueHandling
 from tests.support.fake_engine import info_of
 from tests.support.jobs import LONG, Gate, dummy, finished, gate, job_of, listed, runner_of, store_at
 from tests.support.polling import wait_until_async
@@ -169,3 +169,25 @@ async def test_the_glossary_of_a_job_is_kept_until_it_is_done(
     assert (done.state, done.glossary) == ("done", None)
     used = {options.glossary.terms for _, options, _ in translator.calls}  # type: ignore[attr-defined]
     assert used == {(Term("Sentence", forms),)}
+
+
+async def test_a_document_has_one_register_or_the_one_that_was_asked_for() -> None:
+    class Speaker(Gate):
+        """Says vous or tu to each text, as it likes or is asked."""
+
+        async def translate(
+            self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
+        ) -> list[Translation]:
+            self.calls.append(tuple(texts))
+            likes = {"default": "vous" if "4" not in texts[0] else "tu", "prefer_more": "vous", "prefer_less": "tu"}
+            return [Translation(f"Parle à {likes[options.formality]}") for _ in texts]
+
+    segments = [f"{number} {'a' * 1000}" for number in range(3, 6)]
+    speaker = Speaker()
+    found = await translate_segments([speaker], segments, TranslationOptions())
+    assert [each.text for each in found] == ["Parle à vous"] * 3
+    assert len(speaker.calls) == len(segments) + 1
+    assert note_of("prefer_less", segments, found, [speaker]) is not None
+    less = await translate_segments([speaker], segments, TranslationOptions(formality="prefer_less"))
+    assert [each.text for each in less] == ["Parle à tu"] * 3
+    assert note_of("prefer_less", segments, less, [speaker]) is None

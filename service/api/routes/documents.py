@@ -47,6 +47,7 @@ def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
         "expires": time_of(job.expires(jobs.store.retention_seconds)),
         "progress": {"segments": job.segments, "segments_done": job.segments_done},
         "quality": quality,
+        "formality_note": job.formality_note,
         "error": {"error": job.error or "", "code": job.error_code or ""} if job.state == "failed" else None,
         "file": f"/jobs/{job.id}/file" if job.state == "done" else None,
     }

@@ -79,6 +79,8 @@ async def translate_stream(
     """
     if fields.beam_size != 1:
         raise invalid("a stream is greedy; leave out beam_size, or use /translate", param="beam_size")
+    if fields.formality != "default":
+        raise invalid("a stream has no other sentences to choose from; send formality to /translate", param="formality")
     check_characters([fields.q], service.settings)
     source, target = named_pair(fields.source, fields.target, service.languages, fields.model)
     if source == target:

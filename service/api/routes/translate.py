@@ -91,6 +91,7 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         settings,
         alternatives=min(fields.alternatives, MAX_BEAM_SIZE - 1),
         target_prefix=fields.target_prefix,
+        formality=fields.formality,
         details=fields.details,
         min_quality=fields.min_quality,
         keep_source=fields.below_min_quality == "keep_source",

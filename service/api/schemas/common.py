@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
-from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
+from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, Formality
 from service.glossaries.checks import Entries
 
 
@@ -169,6 +169,18 @@ Values = Annotated[
 ]
 
 
+FormalityField = Annotated[
+    Formality,
+    Lowered,
+    Accepts("one of default, prefer_more, prefer_less"),
+    Field(
+        description="Polite forms (`prefer_more`: vous, Sie) or familiar ones (`prefer_less`: tu, du) where a sentence "
+        "has a translation with them that is nearly as likely; a warning says how many have none. `default`: those of "
+        "most sentences of the text"
+    ),
+]
+
+
 def glossary_entries(value: object) -> object:
     """Return entries, also from an object or from JSON in a form, each with a list of targets; others as they are."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
@@ -278,9 +290,10 @@ class ErrorBody(Schema):
 class WarningSchema(Schema):
     """Something that a reader of the translation should know."""
 
-    code: Literal["source_language", "unknown_language", "default_model_failed"] = Field(
+    code: Literal["source_language", "unknown_language", "default_model_failed", "formality"] = Field(
         description="`source_language`: the text seems to be in another language than `source`; `unknown_language`: "
-        "for `source=auto`, in none that is served; `default_model_failed`: another model has translated instead"
+        "for `source=auto`, in none that is served; `default_model_failed`: another model has translated instead; "
+        "`formality`: not all sentences have the forms that were asked for"
     )
     message: str = Field(description="A sentence for people")
     language: str | None = Field(description="The language that the text seems to be in; null for other warnings")

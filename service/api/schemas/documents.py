@@ -4,7 +4,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from service.api.schemas.common import ApiKey, Fields, Flag, Glossary, Model, OptionalWholeNumber, Schema, Text
+from service.api.schemas.common import (
+    ApiKey,
+    Fields,
+    Flag,
+    FormalityField,
+    Glossary,
+    Model,
+    OptionalWholeNumber,
+    Schema,
+    Text,
+)
 from service.engine import MAX_BEAM_SIZE
 
 
@@ -16,6 +26,7 @@ class DocumentRequest(Fields):
     model: Model = None
     beam_size: OptionalWholeNumber = Field(None, ge=1, le=MAX_BEAM_SIZE, description="Beam size; 1 is greedy search")
     glossary: Glossary = None
+    formality: FormalityField = "default"
     columns: str | None = Field(
         None, description="csv only: columns to translate, by name or number from 1, separated by commas; default: all"
     )
@@ -73,6 +84,9 @@ class JobSchema(Schema):
     progress: JobProgress
     quality: Annotated[JobQuality | None, Field(description="Once the job is done, if the model gives a quality")] = (
         None
+    )
+    formality_note: str | None = Field(
+        None, description="Once the job is done: how many segments do not have the formality that was asked for"
     )
     error: Annotated[JobError | None, Field(description="Only if it failed")] = None
     file: str | None = Field(None, description="Path of the translated document, once the job is done")

@@ -8,6 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 from service.api.schemas.common import (
     ErrorBody,
     Fields,
+    FormalityField,
     Glossary,
     Model,
     OptionalWholeNumber,
@@ -33,6 +34,7 @@ class StreamRequest(Fields):
     model: Model = None
     # Only read to report that a stream is greedy.
     beam_size: SkipJsonSchema[WholeNumber] = Field(1, ge=1, le=MAX_BEAM_SIZE)
+    formality: SkipJsonSchema[FormalityField] = "default"
     max_length: OptionalWholeNumber = Field(
         None, ge=1, description="Most tokens of a sentence, including the end token"
     )

@@ -10,6 +10,7 @@ from service.api.schemas.common import (
     Decoding,
     DetectionSchema,
     Flag,
+    FormalityField,
     Glossary,
     Lowered,
     OptionalNumber,
@@ -42,6 +43,7 @@ class TranslateRequest(Decoding):
     target_prefix: str = Field(
         "", description="How the translation begins, up to the end of a word, if `q` is one sentence"
     )
+    formality: FormalityField = "default"
     details: Flag = Field(False, description="Also return tokens, scores and word alignment")
     min_quality: OptionalNumber = Field(
         None, ge=0, le=1, description="Sentences whose quality is below it are listed in `low_quality`"

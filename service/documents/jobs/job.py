@@ -6,6 +6,8 @@ import secrets
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from service.engine import Formality
+
 Entries = tuple[tuple[str, tuple[str, ...]], ...]  # source terms and the accepted forms of their target terms
 State = Literal["queued", "running", "done", "failed"]
 FINISHED: frozenset[State] = frozenset({"done", "failed"})
@@ -28,6 +30,7 @@ class Job:
     columns: tuple[str, ...] = ()
     header: bool = False
     metadata: bool = True
+    formality: Formality = "default"
     glossary: str | Entries | None = None  # the name of a glossary of the server, or entries; until it is finished
     owner: str | None = None  # SHA-256 of the API key that sent it
     linked: bool = False  # whether /download_file/ID gives it to everyone with the link, as LibreTranslate does
@@ -39,6 +42,7 @@ class Job:
     attempts: int = 0  # starts since its last progress
     quality: float | None = None  # the share of the document that is expected to be usable
     doubtful: tuple[tuple[int, float, str], ...] = ()  # of service.documents.translating
+    formality_note: str | None = None  # what is missing of the formality that was asked for
     error_code: str | None = None
     error: str | None = None
 

@@ -19,6 +19,7 @@ from service.documents.translating import (
     Translated,
     WindowTimeouts,
     doubtful_segments,
+    note_of,
     quality_of,
     sample,
     translate_segments,
@@ -229,7 +230,9 @@ class JobRunner:
         translations = [Translated(segment) for segment in segments]
         if legs:
             known = await progress.begin()
-            search = TranslationOptions(beam_size=job.beam_size, values=self._options.values, glossary=glossary)
+            search = TranslationOptions(
+                beam_size=job.beam_size, values=self._options.values, glossary=glossary, formality=job.formality
+            )
             translations = await translate_segments(
                 legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
             )
@@ -240,6 +243,7 @@ class JobRunner:
             segments_done=progress.job.segments,
             quality=quality_of(segments, translations),
             doubtful=doubtful_segments(translations),
+            formality_note=note_of(job.formality, segments, translations, legs),
             finished=self.store.clock(),
         )
         await in_files(lambda: self.store.finish(done, output))

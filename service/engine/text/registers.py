@@ -1,15 +1,16 @@
 """The register that a translation shows: familiar (tu, du) or polite (vous, Sie)."""
 
 import re
+from collections.abc import Collection, Sequence
 from typing import Literal
 
+from service.engine.types import Formality
 from service.engine.values.locales import language_of
 
 Register = Literal["familiar", "polite"]
-REGISTERS: dict[str, tuple[Register, Register]] = {
-    "prefer_less": ("familiar", "polite"),
-    "prefer_more": ("polite", "familiar"),
-}
+Shown = frozenset[Register]
+_BY_FORMALITY: dict[Formality, Register] = {"prefer_more": "polite", "prefer_less": "familiar"}
+_SHOWN_CHARACTERS = 60  # of a sentence in a note
 LANGUAGES = frozenset({"fr", "de"})
 
 _WORDS: dict[tuple[str, Register], re.Pattern[str]] = {
@@ -48,9 +49,9 @@ _COMMANDS = {
         r"|(?!(?:d(?:er|ie|as)|[kmds]?ein\w*|ihr\w*|unser\w*|dies\w*|jede\w*|alle\w*|er|sie|es|ich|wir|man|w(?:er|as|ie"
         r"|o|ann|arum|enn)|als|da|dann|hier|jetzt|heute|gestern|morgen|und|aber|oder|nur|auch|so|sehr|i[nm]|a[mnb]|auf|aus"
         r"|beim?|nach|vo[nmr]|zu[mr]?|für|gegen|ohne|um|über|unter|zwischen|etwas|viel\w*|mehr|danke|hallo|zwei|drei|bis"
-        r"|trotz|während|wegen|ob|los|nie|immer|ja|schon|noch|ganz|andere|welche\w*|bitte|\w+(?:en|e[rl]n|ung|heit|keit|ends"
-        r"|(?<!hal)t))\b)[a-zäöüß]+(?= (?:d(?:ie|as|en|em|ich|ir)|[kmds]?ein\w*|ihr\w*|unser\w*|dies\w*|alle\w*|mi(?:r|ch)|uns"
-        r"|ih[nm]|es|sie|nicht|nie|bitte|jetzt|sofort|mal|etwas|nichts|zwei|drei|weiter)\b))"
+        r"|trotz|während|wegen|ob|los|nie|immer|ja|schon|noch|ganz|andere|welche\w*|bitte|\w+(?:en|e[rl]n|ung|heit|keit"
+        r"|ends|(?<!hal)t))\b)[a-zäöüß]+(?= (?:d(?:ie|as|en|em|ich|ir)|[kmds]?ein\w*|ihr\w*|unser\w*|dies\w*|alle\w*"
+        r"|mi(?:r|ch)|uns|ih[nm]|es|sie|nicht|nie|bitte|jetzt|sofort|mal|etwas|nichts|zwei|drei|weiter)\b))"
     ),
 }
 _NO_COMMAND = re.compile(  # how English sentences begin that are no commands
@@ -62,7 +63,7 @@ _NO_COMMAND = re.compile(  # how English sentences begin that are no commands
 )
 
 
-def registers_of(text: str, language: str, source: str, source_language: str) -> frozenset[Register]:
+def registers_of(text: str, language: str, source: str, source_language: str) -> Shown:
     """Return the registers that a sentence in French or German shows; none in any other language.
 
     Where its words have several meanings, those of an English source decide.
@@ -76,3 +77,44 @@ def registers_of(text: str, language: str, source: str, source_language: str) ->
     if not found and _COMMANDS[language].search(text) and not (from_english and _NO_COMMAND.match(source)):
         found.add("familiar")
     return frozenset(found)
+
+
+def wanted_register(formality: Formality, shown: Collection[Shown]) -> Register | None:
+    """Return the register of a text: the one that is asked for, or that most of its sentences show if they differ."""
+    if formality != "default":
+        return _BY_FORMALITY[formality]
+    familiar, polite = (sum(each == {register} for each in shown) for register in ("familiar", "polite"))
+    return None if not familiar or not polite else "familiar" if familiar > polite else "polite"
+
+
+def is_other(shown: Shown, wanted: Register | None) -> bool:
+    """Return whether a sentence shows another register than the wanted one, perhaps beside it."""
+    return wanted is not None and bool(shown - {wanted})
+
+
+Pair = tuple[str, str]  # a text and its translation; or the languages of both
+
+
+def in_other_register(texts: Sequence[Pair], languages: Pair) -> tuple[list[int], Formality]:
+    """Return the numbers of the texts that do not show the register of most, and the formality that asks for it."""
+    shown = [registers_of(translation, languages[1], text, languages[0]) for text, translation in texts]
+    wanted = wanted_register("default", shown)
+    numbers = [number for number, each in enumerate(shown) if is_other(each, wanted)]
+    return numbers, "prefer_more" if wanted == "polite" else "prefer_less"
+
+
+def formality_note(formality: Formality, texts: Sequence[Pair], languages: Pair) -> str:
+    """Return what translations do not have of the formality that was asked for; "" if nothing is missing."""
+    source, target = languages
+    if formality == "default":
+        return ""
+    if language_of(target) not in LANGUAGES:
+        return f"formality has no effect on {target}: French and German have familiar and polite forms here."
+    wanted = wanted_register(formality, ())
+    other = [each for text, each in texts if is_other(registers_of(each, target, text, source), wanted)]
+    if not other:
+        return ""
+    return (
+        f"formality is {formality}, but {len(other)} of {len(texts)} have no {wanted} translation that is nearly as "
+        f"likely; the first: {other[0][:_SHOWN_CHARACTERS]}"
+    )

@@ -2,24 +2,27 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, repeat
 
 from service.bundle.alignment import alignment_weights
 from service.engine.attention.quality_signals import coverage
 from service.engine.errors import InputTooLong, InvalidOption
 from service.engine.events import CoverageMeasured, QualityMeasured
-from service.engine.jobs import SentenceJob, SentenceResult, WeightSelection
-from service.engine.scheduling.interface import run_sentences, sentence_stages, within
-from service.engine.search.options import over_vocabulary, penalty_of, search_options
+from service.engine.jobs import MAX_BEAM_SIZE, ScoringRequest, SentenceJob, SentenceResult, WeightSelection
+from service.engine.scheduling.interface import run_scoring, run_sentences, sentence_stages, within
+from service.engine.search.options import normalised_score, over_vocabulary, penalty_of, search_options
+from service.engine.text.registers import LANGUAGES, Register, Shown, is_other, registers_of, wanted_register
 from service.engine.text.segmentation import segment_text
 from service.engine.text.sentence import QualityOptions, Sentence, Translated, assemble
 from service.engine.text.value_keeper import ValueKeeper
 from service.engine.thread_pools import if_many
 from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.types import Search, Translation, TranslationOptions
+from service.engine.values.locales import language_of
 
 MOST_SENTENCES = 8192  # of one request: as many as may wait
+NEARLY = 0.6  # nats a token: what the other register of a sentence may cost
 LONGEST_TOKEN = 32  # characters; with more than so many a token, a given beginning is not even read
 
 
@@ -63,7 +66,67 @@ class SentenceRuns:
         if len(prefix) > most:
             raise InvalidOption(f"target_prefix has {len(prefix)} characters; this model takes at most {most}.")
         kept = iter(await within(self.deadline, self._kept(flat)))
-        return [[result for results in islice(kept, len(own)) for result in results] for own in sentences]
+        texts = [[result for results in islice(kept, len(own)) for result in results] for own in sentences]
+        if prefix or self.trace or self._is_greedy or self._language not in LANGUAGES:
+            return texts
+        return await within(self.deadline, self._in_one_register(texts))
+
+    @property
+    def _is_greedy(self) -> bool:
+        """Return whether the likeliest token is all that was asked for."""
+        return self.options.beam_size == 1 and self.options.formality == "default"
+
+    @property
+    def _language(self) -> str:
+        return language_of(self.pair.info.target_language)
+
+    async def _in_one_register(self, texts: Sequence[list[Translated]]) -> list[list[Translated]]:
+        """Return translations in the wanted register, or that of most sentences of each text, where the beam has it."""
+        asked = self.options.formality != "default"
+        wrong: list[tuple[list[Translated], int, Register]] = []
+        for own in texts:
+            if len(own) > 1 or asked:
+                shown = [self._shown(result, result.ids) for result in own]
+                wanted = wanted_register(self.options.formality, shown)
+                if wanted is not None:
+                    wrong += [(own, at, wanted) for at, each in enumerate(shown) if is_other(each, wanted)]
+        wide = replace(self.options, alternatives=MAX_BEAM_SIZE - 1)
+        found = await replace(self, wanted=None)._search([own[at].sentence for own, at, _ in wrong], wide)
+        for (own, at, wanted), result in zip(wrong, found, strict=True):
+            own[at] = await self._in_register(own[at], result, wanted)
+        return [*texts]
+
+    async def _in_register(self, old: Translated, found: Translated, wanted: Register) -> Translated:
+        """Return a translation with the likeliest of its hypotheses in a register; the old one if there is none."""
+        tokenizer = self.pair.tokenizers.target
+        least = normalised_score(old.logprobs, penalty_of(self.options)) - NEARLY
+        fitting = (
+            each
+            for each in found.hypotheses
+            if self._shown(found, each.ids) == {wanted}
+            and each.score >= least
+            and found.sentence.is_well_placed(each.ids, tokenizer)
+        )
+        best = next(fitting, None)
+        if best is None:
+            return old
+        others = [each for each in found.hypotheses if each != best][: self.options.alternatives]
+        new = replace(old, hypotheses=(best, *others), logprobs=best.logprobs)
+        if self.wanted is None:
+            return new
+        eos = tokenizer.eos
+        ids = best.ids if best.ids[-1:] == (eos,) else (*best.ids, eos)
+        [scores] = await run_scoring(
+            self.pair.worker, [ScoringRequest(old.sentence.ids, ids, self.deadline, self.wanted)]
+        )
+        best = over_vocabulary(best, scores, penalty_of(self.options))
+        weights = alignment_weights(scores.cross_attention, self.pair.align)
+        return replace(new, hypotheses=(best, *others), weights=weights, scores=scores)
+
+    def _shown(self, result: Translated, ids: Sequence[int]) -> Shown:
+        sentence, info = result.sentence, self.pair.info
+        text = sentence.translated(ids, self.pair.tokenizers.target)
+        return registers_of(text, info.target_language, sentence.text, info.source_language)
 
     async def _kept(self, sentences: Sequence[Sentence]) -> list[list[Translated]]:
         results = await self._search(sentences, self.options)

@@ -52,6 +52,7 @@ async def test_forms_work_and_models_can_be_chosen(client: Client, registry: Dum
         ({"target": "zz"}, 400, "zz is not supported"),
         ({"target": "en"}, 400, "own language"),
         ({"beam_size": 4}, 400, "a stream is greedy"),
+        ({"formality": "prefer_more"}, 400, "send formality to /translate"),
         ({"model": "nope"}, 404, "No such model"),
     ],
 )

@@ -216,3 +216,25 @@ async def test_another_model_translates_where_the_default_has_failed_and_says_so
     assert other in warnings[0][0]["message"]
     assert warnings[0][0]["model"] == other
     assert "warnings" not in (await client.post("/translate", json={**request, "model": other})).json()
+
+
+async def test_formality_is_passed_on_and_what_is_missing_is_said(client: Client, registry: DummyRegistry) -> None:
+    [translator, *_] = registry.translators.values()
+    translator.quality_of, translator.say = (lambda text: 0.9), (lambda text: "Attendez ici.")
+    assert "warnings" not in (await post(client, q="Wait here.", formality="PREFER_MORE")).json()
+    [warning] = (await post(client, q="Wait here.", formality="prefer_less")).json()["warnings"]
+    assert translator.calls[-1][1].formality == "prefer_less"  # type: ignore[attr-defined]
+    assert (warning["code"], warning["language"], warning["model"]) == ("formality", None, None)
+    assert "1 of 1 have no familiar translation" in warning["message"]
+    assert "one of default, prefer_more, prefer_less" in await error_of(client, formality="more")
+
+
+async def test_a_page_has_one_register(client: Client, registry: DummyRegistry) -> None:
+    [translator, *_] = registry.translators.values()
+    translator.say = lambda text: (
+        "Appelle-moi." if text == "Call me." and translator.calls[-1][1].formality == "default" else "Attendez ici."  # type: ignore[attr-defined]
+    )
+    page = "<p>Wait here.</p><p>Call me.</p><p>Wait there.</p>"
+    answer = (await post(client, q=page, format="html")).json()
+    assert answer["translatedText"] == "<p>Attendez ici.</p>" * 3
+    assert translator.calls[-1][0] == ("Call me.",)

@@ -1,0 +1,56 @@
+"""The register that a sentence shows, and what is said if it is not the wanted one."""
+
+import pytest
+
+from service.engine.text.registers import formality_note, in_other_register, registers_of, wanted_register
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "language", "expected"),
+    [
+        ("Ferme la porte derrière toi.", "Close the door behind you.", "fr", {"familiar"}),
+        ("Fermez la porte.", "Close the door.", "fr", {"polite"}),
+        ("Appuie sur le bouton vert.", "Press the green button.", "fr", {"familiar"}),
+        ("Ne touche pas le fil.", "Do not touch the wire.", "fr", {"familiar"}),
+        ("Appelle-moi demain.", "Call me tomorrow.", "fr", {"familiar"}),
+        ("Ta clé est prête ; ne la partagez pas.", "Your key is ready; do not share it.", "fr", {"familiar", "polite"}),
+        ("Le nez de Pierre est chez le médecin.", "Peter's nose is at the doctor's.", "fr", set()),
+        ("Même le chat dort.", "Even the cat sleeps.", "fr", set()),
+        ("La porte est ouverte.", "The door is open.", "fr", set()),
+        ("Mach das Fenster auf.", "Open the window.", "de", {"familiar"}),
+        ("Öffnen Sie das Fenster.", "Open the window.", "de", {"polite"}),
+        ("Wie geht es dir?", "How are you?", "de", {"familiar"}),
+        ("Sie haben Post.", "You have mail.", "de", {"polite"}),
+        ("Sie haben Post.", "They have mail.", "de", set()),
+        ("Die Tür ist offen.", "The door is open.", "de", set()),
+        ("Bitte nicht rauchen.", "No smoking, please.", "de", set()),
+        ("Close the door.", "Fermez la porte.", "en", set()),
+    ],
+)
+def test_words_and_commands_show_a_register(text: str, source: str, language: str, expected: set[str]) -> None:
+    assert registers_of(text, language, source, "fr" if language == "en" else "en") == expected
+
+
+def test_most_sentences_decide_unless_a_formality_is_asked_for() -> None:
+    familiar, polite, both = frozenset({"familiar"}), frozenset({"polite"}), frozenset({"familiar", "polite"})
+    none: frozenset[str] = frozenset()
+    shown = [familiar, familiar, polite, none, both]
+    assert wanted_register("default", shown) == "familiar"  # type: ignore[arg-type]
+    assert wanted_register("default", [familiar, polite]) == "polite"  # type: ignore[arg-type]
+    assert wanted_register("default", [polite, none]) is None  # type: ignore[arg-type]
+    assert wanted_register("prefer_more", shown) == "polite"  # type: ignore[arg-type]
+
+
+def test_texts_in_another_register_than_most_are_found() -> None:
+    texts = [("Go.", "Gehen Sie."), ("How are you?", "Wie geht es dir?"), ("Wait here.", "Warten Sie hier.")]
+    assert in_other_register(texts, ("en", "de")) == ([1], "prefer_more")
+    assert in_other_register(texts, ("en", "en"))[0] == []
+
+
+def test_a_note_says_what_is_missing() -> None:
+    texts = [("Go.", "Gehen Sie."), ("How are you?", "Wie geht es dir?")]
+    assert "1 of 2 have no polite translation" in formality_note("prefer_more", texts, ("en", "de"))
+    assert "Wie geht es dir?" in formality_note("prefer_more", texts, ("en", "de"))
+    assert "no effect on en" in formality_note("prefer_less", texts, ("de", "en"))
+    assert formality_note("prefer_more", texts[:1], ("en", "de")) == ""
+    assert formality_note("default", texts, ("en", "de")) == ""
