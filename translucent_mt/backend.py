@@ -9,6 +9,7 @@ from service.engine import EngineError as EngineError
 from service.engine import Formality, Selector, SentenceDetail
 from service.engine import InvalidInput as InvalidInput
 from service.engine import Overloaded as Overloaded
+from service.engine import PivotText as PivotText
 from service.engine import Token as Token
 
 
@@ -99,8 +100,9 @@ class Translated:
     """One translated text as a backend returns it."""
 
     text: str
+    pair: Pair  # the requested languages, or the one that a server detected
     alternatives: tuple[str, ...] = ()
     sentences: tuple[SentenceDetail, ...] = ()
     quality: float | None = None
+    pivot: PivotText | None = None
     warnings: tuple[str, ...] = ()
-    source: str = ""  # the language of the text: the requested one, or the one that a server detected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from service import engine
@@ -45,7 +45,7 @@ class HttpBackend:
         client = _client(url, options)
         try:
             models = (await _ask(client, "GET", "models"))["models"]
-            pair, chosen = _chosen(models, url, options)
+            pair, chosen = _chosen(models, await _ask(client, "GET", "languages"), url, options)
         except BaseException:
             await client.aclose()
             raise
@@ -62,15 +62,15 @@ class HttpBackend:
         return found
 
     async def attention(
-        self, text: str, target_text: str | None, options: AttentionOptions, source: str | None = None
+        self, text: str, target_text: str | None, options: AttentionOptions, pair: Pair | None = None
     ) -> AttentionMap:
         """Return the attention of a sentence and its own translation, or of the given one."""
         fields: dict[str, Any] = {**options, **self._fields(), "text": text}
         fields |= {name: list(fields[name]) for name in ("source_ids", "target_ids") if name in fields}
         if target_text is not None:
             fields["target_text"] = target_text
-        if source is not None:
-            fields["source"] = source
+        if pair is not None:
+            fields |= {"source": pair.source, "target": pair.target}
         return attention_of(await _ask(self._client, "POST", "attention", fields))
 
     async def close(self) -> None:
@@ -85,10 +85,10 @@ class HttpBackend:
 
 
 async def server_pairs(url: str, options: ConnectOptions) -> list[Pair]:
-    """Return the language pairs that a server's models translate; raise EngineError."""
+    """Return the language pairs that a server translates; raise EngineError."""
     async with _client(url, options) as client:
-        models = (await _ask(client, "GET", "models"))["models"]
-    return sorted({Pair(pair["source"], pair["target"]) for each in models for pair in each["pairs"]})
+        languages = await _ask(client, "GET", "languages")
+    return [Pair(each["code"], target) for each in languages for target in each["targets"] if target != each["code"]]
 
 
 def _client(url: str, options: ConnectOptions) -> httpx.AsyncClient:
@@ -101,16 +101,18 @@ def _client(url: str, options: ConnectOptions) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=url.rstrip("/") + "/", timeout=timeout, headers=headers)
 
 
-def _chosen(models: Sequence[Json], url: str, options: ConnectOptions) -> tuple[Pair, Json]:
-    """Return the wanted pair, and the model that translates it; raise InvalidOption if more options are needed."""
+def _chosen(models: Sequence[Json], languages: Sequence[Json], url: str, options: ConnectOptions) -> tuple[Pair, Json]:
+    """Return the wanted pair, and the model that writes its translations; raise InvalidOption for another choice."""
     source, target, model = options.get("source"), options.get("target"), options.get("model")
     named = [each for each in models if model in (None, each["name"], each["architecture"])]
-    pairs = {
-        Pair(pair["source"], pair["target"])
-        for each in named
-        for pair in each["pairs"]
-        if source in (None, "auto", pair["source"]) and target in (None, pair["target"])
+    through = {
+        Pair(each["code"], other): str(pivot)
+        for each in languages
+        for other, pivot in (each.get("pivots") or {}).items()
+        if model is None
     }
+    direct = {Pair(pair["source"], pair["target"]) for each in named for pair in each["pairs"]}
+    pairs = _fitting(direct, options) or _fitting(through, options)
     if source == "auto" and target is not None:
         pairs = {Pair("auto", target)} if pairs else set()
     if len(pairs) != 1:
@@ -120,8 +122,14 @@ def _chosen(models: Sequence[Json], url: str, options: ConnectOptions) -> tuple[
             f"{wanted} of {url} fits; choose with source=, target= and model=. It has {', '.join(every)}."
         )
     [pair] = pairs
-    suiting = [each for each in named if _translates(each, pair, only_default=model is None)]
+    last = Pair(through.get(pair, pair.source), pair.target)
+    suiting = [each for each in named if _translates(each, last, only_default=model is None)]
     return pair, (suiting or named)[0]
+
+
+def _fitting(pairs: Iterable[Pair], options: ConnectOptions) -> set[Pair]:
+    source, target = options.get("source"), options.get("target")
+    return {each for each in pairs if source in (None, "auto", each.source) and target in (None, each.target)}
 
 
 def _translates(model: Json, pair: Pair, *, only_default: bool) -> bool:
@@ -133,7 +141,7 @@ def _translates(model: Json, pair: Pair, *, only_default: bool) -> bool:
     )
 
 
-async def _ask(client: httpx.AsyncClient, method: str, path: str, fields: Mapping[str, Any] | None = None) -> Json:
+async def _ask(client: httpx.AsyncClient, method: str, path: str, fields: Mapping[str, Any] | None = None) -> Any:
     """Return the JSON of an answer; a busy server is asked again after the time that it names."""
     import httpx
 
@@ -150,11 +158,12 @@ async def _ask(client: httpx.AsyncClient, method: str, path: str, fields: Mappin
         answer = response.json()
     except ValueError:
         answer = None
-    if not isinstance(answer, dict):
+    if not isinstance(answer, dict | list):
         raise ServerError(f"{client.base_url} answers {response.status_code}, and not as Translucent does.")
     if response.is_success:
         return answer
-    raise error_of(answer, response.status_code, _seconds(response.headers.get("retry-after")))
+    said = answer if isinstance(answer, dict) else {}
+    raise error_of(said, response.status_code, _seconds(response.headers.get("retry-after")))
 
 
 def error_of(answer: Json, status: int, retry_after: float) -> EngineError:

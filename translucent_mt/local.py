@@ -1,4 +1,4 @@
-"""A model in this process."""
+"""Models in this process."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,20 @@ from typing import Self, cast
 from service import engine
 from service.bundle.repository import find_bundles
 from service.cli.find_model import ModelQuery, OptionNames, find_legs
-from service.engine import AttentionMap, Budget, EngineSettings, ModelSettings, WorkerSettings, open_translator
+from service.engine import (
+    AttentionMap,
+    Budget,
+    EngineSettings,
+    InvalidOption,
+    Languages,
+    ModelSettings,
+    WorkerSettings,
+    canonical,
+    open_translator,
+    translate_in_legs,
+)
 from service.glossaries.checks import Entry, glossary_of
-from service.settings.fields import default_models_folder
+from service.settings.fields import DEFAULT_PIVOT, default_models_folder
 from translucent_mt.backend import AttentionOptions, LoadOptions, Model, Pair, Translated, TranslationOptions
 
 EVERYTHING = 1 << 40  # no limit: only this program fills the queue
@@ -18,15 +29,15 @@ NAMES = OptionNames("source=", "target=", "model=")
 
 
 class LocalBackend:
-    """A started model of this process."""
+    """The started model of a pair in this process, or the two models of a pivoted pair."""
 
-    def __init__(self, translator: engine.Translator) -> None:
-        self._translator = translator
-        info = translator.info
+    def __init__(self, legs: Sequence[engine.Translator]) -> None:
+        self._legs = legs
+        info = legs[-1].info
         self.model = Model(
             name=info.name,
             architecture=info.architecture,
-            source=info.source_language,
+            source=legs[0].info.source_language,
             target=info.target_language,
             digest=info.digest,
             precision=info.precision,
@@ -37,9 +48,9 @@ class LocalBackend:
     @classmethod
     async def load(cls, model: str | None, options: LoadOptions) -> Self:
         """Load and warm up a model: a bundle's folder, its name, or an architecture of a pair; raise EngineError."""
-        translator = await asyncio.to_thread(_open, model, options)
-        await translator.start()
-        return cls(translator)
+        legs = await asyncio.to_thread(_open, model, options)
+        await asyncio.gather(*(leg.start() for leg in legs))
+        return cls(legs)
 
     async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[Translated]:
         """Translate texts, each cut into sentences."""
@@ -47,10 +58,12 @@ class LocalBackend:
         terms = cast(Mapping[str, str | Sequence[str]] | None, given.pop("glossary", None))
         glossary = None if terms is None else glossary_of(map(_entry, terms.items()))
         wanted = engine.TranslationOptions(**{"details": True, **given}, glossary=glossary)  # type: ignore[arg-type]
-        found = await self._translator.translate(texts, wanted)
-        source = self.model.source
+        found = await translate_in_legs(self._legs, texts, wanted, engine.Translator.translate)
+        pair = Pair(self.model.source, self.model.target)
         return [
-            Translated(each.text, each.alternatives, each.sentences, each.quality, self._notes(each, wanted), source)
+            Translated(
+                each.text, pair, each.alternatives, each.sentences, each.quality, each.pivot, self._notes(each, wanted)
+            )
             for each in found
         ]
 
@@ -60,9 +73,10 @@ class LocalBackend:
         return (note,) if note else ()
 
     async def attention(
-        self, text: str, target_text: str | None, options: AttentionOptions, source: str | None = None
+        self, text: str, target_text: str | None, options: AttentionOptions, pair: Pair | None = None
     ) -> AttentionMap:
         """Return the attention of a sentence and its own translation, or of the given one."""
+        leg = self._leg(pair)
         shown = {name: value for name, value in options.items() if name in _SHOWN}
         shown |= {name: tuple(shown[name]) for name in ("source_ids", "target_ids") if name in shown}  # type: ignore[arg-type]
         search = {name: value for name, value in options.items() if name not in {*_SHOWN, "view"}}
@@ -72,24 +86,35 @@ class LocalBackend:
             trace=options.get("view") == "steps",
             translation=engine.TranslationOptions(**search),  # type: ignore[arg-type]
         )
-        return await self._translator.attention(text, target_text, wanted)
+        return await leg.attention(text, target_text, wanted)
 
     async def close(self) -> None:
-        """Stop the model's threads and free its memory."""
-        await self._translator.stop(0.0)
+        """Stop the threads of the models and free their memory."""
+        await asyncio.gather(*(leg.stop(0.0) for leg in self._legs))
+
+    def _leg(self, pair: Pair | None) -> engine.Translator:
+        """Return the model that translated a sentence of this pair; raise InvalidOption if that is not known."""
+        for leg in self._legs:
+            if len(self._legs) == 1 or (pair and canonical(leg.info.source_language) == canonical(pair.source)):
+                return leg
+        raise InvalidOption(
+            f"{self.model.source} → {self.model.target} is translated through {self._legs[-1].info.source_language}, "
+            "and each of the two translations has its own attention: use that of a sentence of the result, or of its "
+            "`pivot`."
+        )
 
 
 def local_pairs(models_dir: Path | None = None) -> list[Pair]:
-    """Return the language pairs of the bundles of a folder, None for the default one; raise BundleMissing."""
+    """Return the language pairs that the bundles of a folder serve, None for the default one; raise BundleMissing."""
     bundles = find_bundles(default_models_folder() if models_dir is None else models_dir)
-    infos = [engine.info_of(bundle, ModelSettings()) for bundle in bundles]
-    return sorted({Pair(*pair) for info in infos for pair in engine.pairs_of(info)})
+    known = Languages.of([engine.info_of(bundle, ModelSettings()) for bundle in bundles], DEFAULT_PIVOT)
+    return [Pair(source, each) for source, targets in known.targets.items() for each in targets if each != source]
 
 
 _SHOWN = frozenset({"kind", "layer", "head", "tokens", "specials", "source_ids", "target_ids"})
 
 
-def _open(model: str | None, options: LoadOptions) -> engine.Translator:
+def _open(model: str | None, options: LoadOptions) -> list[engine.Translator]:
     folder = Path(options["models_dir"]) if "models_dir" in options else default_models_folder()
     device, precision, threads = (
         options.get("device", "auto"),
@@ -98,10 +123,10 @@ def _open(model: str | None, options: LoadOptions) -> engine.Translator:
     )
     settings = ModelSettings(device, precision, threads)
     wanted = None if model is None else str(model)
-    query = ModelQuery(wanted, options.get("source"), options.get("target"), names=NAMES)
-    [leg] = find_legs(query, folder, settings)  # without a pivot language there is one
+    query = ModelQuery(wanted, options.get("source"), options.get("target"), pivot=DEFAULT_PIVOT, names=NAMES)
     budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
-    return open_translator(leg.bundle, EngineSettings(settings, WorkerSettings(budget))).for_pair(*leg.pair)
+    own = EngineSettings(settings, WorkerSettings(budget))
+    return [open_translator(leg.bundle, own).for_pair(*leg.pair) for leg in find_legs(query, folder, settings)]
 
 
 def _entry(term: tuple[str, str | Sequence[str]]) -> Entry:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from service.engine import InvalidOption, SentenceDetail, Token
 from translucent_mt import display
 from translucent_mt.attention import Attention
-from translucent_mt.backend import AttentionOptions, Translated, TranslationOptions
+from translucent_mt.backend import AttentionOptions, Pair, Translated, TranslationOptions
 from translucent_mt.tables import data_frame
 
 if TYPE_CHECKING:
@@ -25,11 +25,12 @@ class Sentence:
     """One translated sentence: tokens, scores and alignment. Places are in the whole text and translation."""
 
     def __init__(
-        self, detail: SentenceDetail, language: str, attend: Attend, options: TranslationOptions | None = None
+        self, detail: SentenceDetail, pair: Pair, attend: Attend, options: TranslationOptions | None = None
     ) -> None:
         """Set the details of a translation with these options."""
+        self.pair = pair  #: the languages of its source and its text
         self._detail, self._attend, self._options = detail, attend, options or {}
-        self.language = language  #: of the source
+        self.language = pair.source  #: of the source
         self.source, self.text = detail.source_text, detail.target_text  #: the sentence and its translation
         self.source_tokens, self.tokens = detail.source_tokens, detail.target_tokens  #: what the model read and wrote
         self.token_logprobs = detail.token_logprobs  #: natural logarithms, of each written token
@@ -95,6 +96,7 @@ class Translation:
     alternatives: tuple[str, ...]
     quality: float | None  # 0 to 1: the share that is expected to be usable; None if the model gives none
     language: str  # of the source
+    pivot: Translation | None = None  # the first leg, if the text was translated through another language
     warnings: tuple[str, ...] = ()  # what a reader should know
 
     @classmethod
@@ -102,8 +104,14 @@ class Translation:
         cls, source: str, found: Translated, attend: Attend, options: TranslationOptions | None = None
     ) -> Translation:
         """Return what a backend found with these options."""
-        sentences = tuple(Sentence(each, found.source, attend, options) for each in found.sentences)
-        return cls(source, found.text, sentences, found.alternatives, found.quality, found.source, found.warnings)
+        pair, pivot = found.pair, None
+        if found.pivot is not None:
+            first = Translated(found.pivot.text, Pair(pair.source, found.pivot.language), (), found.pivot.sentences)
+            pivot, pair = cls.of(source, first, attend, options), Pair(found.pivot.language, pair.target)
+        sentences = tuple(Sentence(each, pair, attend, options) for each in found.sentences)
+        return cls(
+            source, found.text, sentences, found.alternatives, found.quality, found.pair.source, pivot, found.warnings
+        )
 
     @property
     def tokens(self) -> tuple[Token, ...]:

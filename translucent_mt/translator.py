@@ -81,14 +81,14 @@ class AsyncTranslator:
     async def attention(self, text: Text, target: str | None = None, **options: Unpack[AttentionOptions]) -> Attention:
         """Return the attention of a sentence, of a given translation, or of a result; see Translator."""
         check_options(options, AttentionOptions)
-        source = None
+        pair = None
         if not isinstance(text, str):
             if target is not None:
                 raise InvalidOption("A translation already has its target; give the source as a text.")
             one = text if isinstance(text, Sentence) else text._only("attention")
-            text, target, source = one.source, one.text, one.language
+            text, target, pair = one.source, one.text, one.pair
             options = {**one.path, **options}
-        return Attention(await self.backend.attention(text, target, options, source), self.backend.model)
+        return Attention(await self.backend.attention(text, target, options, pair), self.backend.model)
 
     @overload
     async def score(self, source: str, target: str) -> Score: ...  # type: ignore[overload-overlap]

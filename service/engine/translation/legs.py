@@ -109,7 +109,7 @@ async def translate_in_legs(
     if len(legs) == 1:
         return await run(legs[0], texts, options)
     first, second = legs
-    _check_quality(legs, options)
+    _check_options(legs, options)
     check_room(legs, deadline)
     own = replace(options, min_quality=None)  # what counts is the quality of both legs together
     between = await run(first, texts, replace(own, alternatives=0, target_prefix=""))
@@ -120,7 +120,12 @@ async def translate_in_legs(
     ]
 
 
-def _check_quality(legs: Sequence[Translates], options: TranslationOptions) -> None:
+def _check_options(legs: Sequence[Translates], options: TranslationOptions) -> None:
+    if options.glossary is not None:
+        raise InvalidOption(
+            f"A glossary works in one translation, and this one goes through {legs[-1].info.source_language}. "
+            "Translate in two calls, each with its own glossary."
+        )
     if options.keep_source:
         raise InvalidOption("below_min_quality=keep_source is not possible through a pivot language; use mark.")
     for leg in legs:
