@@ -41,6 +41,8 @@ from training.export.quantise import IdPair, float_store, make_plan, quantised_s
 from training.export.shortlist import Shortlist, Tokens
 from training.export.weights import WeightStore
 
+OWN_FORCED = "own_forced.fp32.onnx"
+
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
@@ -133,9 +135,10 @@ def _compare(
         return []
     places: dict[str, Path] = dict.fromkeys(options.precisions, folder)
     if "fp32" not in places:  # the float graphs show whether the graphs themselves are right
-        places["fp32"] = folder.parent / "fp32"
-        places["fp32"].mkdir()
-        write_graphs(model.network, parameters, pairs, places["fp32"], replace(options, precisions=("fp32",)))
+        places["fp32"] = original.graphs or folder.parent / "fp32"
+        if original.graphs is None:
+            places["fp32"].mkdir()
+            write_graphs(model.network, parameters, pairs, places["fp32"], replace(options, precisions=("fp32",)))
     graphs = Exported(places, align_of(model, options.alignment), options.always, options.float_bias)
     return check_parity(original, model, graphs, pairs, options.limits)
 
@@ -185,17 +188,24 @@ def write_float_graphs(
     config: NetworkConfig, parameters: Parameters, bias: npt.NDArray[np.float32] | None, folder: Path
 ) -> dict[str, Any]:
     """Write weights and graphs in fp32, with another output bias if one is given; returns the manifest's entry."""
-    store = float_store(_with_bias(parameters, bias), FLOAT_WEIGHTS_NAME)
+    if bias is not None:
+        parameters = replace(parameters, vectors={**parameters.vectors, OUTPUT_BIAS: suppressed_bias(bias)})
+    store = float_store(parameters, FLOAT_WEIGHTS_NAME)
     section = _write(config, Arithmetic(), store, folder, "fp32")
     store.write(folder)
     return section
 
 
-def _with_bias(parameters: Parameters, bias: npt.NDArray[np.float32] | None) -> Parameters:
-    """Return the parameters with another output bias; None: as they are."""
-    if bias is None:
-        return parameters
-    return replace(parameters, vectors={**parameters.vectors, OUTPUT_BIAS: suppressed_bias(bias)})
+def write_compared_graphs(
+    config: NetworkConfig, parameters: Parameters, bias: npt.NDArray[np.float32], folder: Path
+) -> None:
+    """Write fp32 graphs; their forced decoding has another output bias, as in int8, and OWN_FORCED has their own."""
+    store = float_store(parameters, FLOAT_WEIGHTS_NAME)
+    _write(config, Arithmetic(), store, folder, "fp32")
+    (folder / graph_file("forced", "fp32")).rename(folder / OWN_FORCED)
+    store.add(SCORED_BIAS, suppressed_bias(bias))
+    _write(config, Arithmetic(), store, folder, "fp32")
+    store.write(folder)
 
 
 def _write(

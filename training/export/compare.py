@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -91,8 +92,8 @@ class Original(Protocol):
         """Return its name in the sentences of comparisons."""
 
     @property
-    def is_graph(self) -> bool:
-        """Return whether it is float graphs itself, with which others cannot be compared."""
+    def graphs(self) -> Path | None:
+        """Return the folder of its own fp32 graphs, if it is graphs itself: they are compared with themselves."""
 
     def state(self) -> StateArrays:
         """Return the parameters, under the names of our networks."""

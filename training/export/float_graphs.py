@@ -11,13 +11,13 @@ import numpy.typing as npt
 from service.bundle.limits import SOURCE_STEP, length_limit
 from service.bundle.vocabulary import BOS, EOS
 from training.data.padding import PaddedPairs, pad
-from training.export.bundle import write_float_graphs
+from training.export.bundle import OWN_FORCED, write_compared_graphs
 from training.export.compare import Reference
 from training.export.graphs.architecture import make_graphs, parameters_of
 from training.export.graphs.precision import Arithmetic
 from training.export.layouts import sinusoidal_table
-from training.export.manifest import ModelDescription
-from training.export.parameters import OUTPUT_BIAS, Floats, StateArrays
+from training.export.manifest import ModelDescription, graph_file
+from training.export.parameters import Floats, StateArrays
 from training.export.parity import force
 from training.export.sessions import Stepper, open_session
 from training.recipe import TransformerConfig
@@ -29,14 +29,14 @@ ROWS = 16
 class FloatGraphs:
     """The fp32 graphs of a model; see ``float_graphs``."""
 
-    name, is_graph = "the float graph", True
+    name = "the float graph"
 
-    def __init__(self, model: ModelDescription, state: StateArrays, folder: Path) -> None:
-        self._model, self._state, self._folder = model, state, folder
-        self._parameters = parameters_of(model.network, state, self.positions(model.max_tokens))
-        self._vocabulary = len(self._parameters.vectors[OUTPUT_BIAS])
-        write_float_graphs(model.network, self._parameters, None, folder)
-        self._stepper = self._stepper_in(folder)
+    def __init__(self, model: ModelDescription, state: StateArrays, float_bias: Floats, folder: Path) -> None:
+        self._model, self._state, self.graphs = model, state, folder
+        parameters = parameters_of(model.network, state, self.positions(model.max_tokens))
+        self._vocabulary = len(float_bias)
+        write_compared_graphs(model.network, parameters, float_bias, folder)
+        self._stepper = Stepper(make_graphs(model.network, Arithmetic()), folder, "fp32", model.max_tokens)
 
     def state(self) -> StateArrays:
         """Return the parameters of the model."""
@@ -50,12 +50,14 @@ class FloatGraphs:
         return sinusoidal_table(length, config.width, config.positions)
 
     def reference(self, batch: PaddedPairs, bias: Floats | None = None) -> Reference:
-        """Return forced decoding by the float graphs; see ``Original``."""
-        if bias is None:
-            return self._reference(batch, self._folder, self._stepper)
-        with tempfile.TemporaryDirectory() as name:
-            write_float_graphs(self._model.network, self._parameters, bias, Path(name))
-            return self._reference(batch, Path(name), self._stepper_in(Path(name)))
+        """Return forced decoding by the float graphs; see ``Original``. Any other bias is that of the model."""
+        result = force(
+            open_session(self.graphs / (OWN_FORCED if bias is None else graph_file("forced", "fp32"))), batch
+        )
+        self._stepper.start(batch.source, batch.source_lengths)
+        best = np.stack([self._stepper.step(tokens, 1)[0][:, 0] for tokens in batch.target_in.T], 1)
+        attention = {kind: weights for kind, weights in result.items() if kind.endswith("attention")}
+        return Reference(result["logprobs"], attention, best, self._vocabulary)
 
     def translate(
         self, sources: Sequence[Sequence[int]], longest: int, allowed: Sequence[npt.NDArray[np.bool_]] | None = None
@@ -95,19 +97,9 @@ class FloatGraphs:
                     open_rows.remove(row)
         return found
 
-    def _stepper_in(self, folder: Path) -> Stepper:
-        return Stepper(make_graphs(self._model.network, Arithmetic()), folder, "fp32", self._model.max_tokens)
-
-    def _reference(self, batch: PaddedPairs, folder: Path, stepper: Stepper) -> Reference:
-        result = force(open_session(folder / "forced.fp32.onnx"), batch)
-        stepper.start(batch.source, batch.source_lengths)
-        best = np.stack([stepper.step(tokens, 1)[0][:, 0] for tokens in batch.target_in.T], 1)
-        attention = {kind: weights for kind, weights in result.items() if kind.endswith("attention")}
-        return Reference(result["logprobs"], attention, best, self._vocabulary)
-
 
 @contextmanager
-def float_graphs(model: ModelDescription, state: StateArrays) -> Iterator[FloatGraphs]:
+def float_graphs(model: ModelDescription, state: StateArrays, float_bias: Floats) -> Iterator[FloatGraphs]:
     """Give the fp32 graphs of a model, in a temporary folder."""
     with tempfile.TemporaryDirectory() as name:
-        yield FloatGraphs(model, state, Path(name))
+        yield FloatGraphs(model, state, float_bias, Path(name))

@@ -43,7 +43,7 @@ def export_bundle(
 class NetworkOriginal:
     """A PyTorch network as the original of graphs."""
 
-    name, is_graph = "PyTorch", False
+    name, graphs = "PyTorch", None
 
     def __init__(self, network: Network, config: NetworkConfig) -> None:
         assert isinstance(network, nn.Module)

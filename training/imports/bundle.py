@@ -1,5 +1,7 @@
 """Writes the bundle of an imported model, which passes a parity gate; nothing here needs PyTorch."""
 
+import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,13 +45,26 @@ def write_import(model: ImportedModel, out_dir: Path, options: ImportOptions, or
     ImportRefused for a text without sentences, ParityError when the graphs do not do what the original does; then
     ``out_dir`` stays as it was.
     """
-    with float_graphs(describe(model), model.state) as graphs:
+    _require_disk(sum(array.nbytes for array in model.state.values()), out_dir)
+    with float_graphs(describe(model), model.state, model.float_bias) as graphs:
         learned = learn_import_shortlist(model, graphs, options.shortlist_text) if options.shortlist_text else None
         if learned is not None:
             options.say(str(learned))
         pairs = own_pairs(graphs, _sources(model, options))
         export = _export_options(model, options, learned)
         return write_bundle(original or graphs, subwords_of(model), describe(model), pairs, out_dir, export)
+
+
+def _require_disk(needed: int, out_dir: Path) -> None:
+    """Raise ImportRefused if a folder has not enough room for the float graphs, or for the bundle."""
+    models = next(each for each in out_dir.absolute().parents if each.exists())
+    for folder, what in ((Path(tempfile.gettempdir()), "TMPDIR"), (models, "another folder of models")):
+        free = shutil.disk_usage(folder).free
+        if free < needed:
+            raise ImportRefused(
+                f"{folder}: the import writes up to {needed / 1e6:.0f} MB there, and {free / 1e6:.0f} MB are free; "
+                f"make room, or name another place by {what}"
+            )
 
 
 def _export_options(model: ImportedModel, options: ImportOptions, learned: LearnedShortlist | None) -> ExportOptions:

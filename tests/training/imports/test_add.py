@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -126,6 +127,15 @@ def test_what_cannot_be_added_is_refused_with_what_to_do(files: dict[str, str], 
     assert not (tmp_path / "models").exists()
     with pytest.raises(ImportRefused, match="no such file or folder"):
         format_of(tmp_path / "elsewhere")
+
+
+def test_a_disk_without_room_is_said_before_anything_is_written(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.imports.bundle.shutil.disk_usage", lambda _folder: SimpleNamespace(free=1000))
+    with pytest.raises(ImportRefused, match=r"writes up to .* MB there, and 0 MB are free; make room, or .* TMPDIR"):
+        add_model(folder / "enfr", tmp_path / "models", AddOptions())
+    assert not (tmp_path / "models").exists()
 
 
 def test_the_command_says_which_extra_is_missing(folder: Path) -> None:

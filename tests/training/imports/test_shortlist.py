@@ -35,7 +35,7 @@ def test_names_can_be_copied_with_the_pieces_of_the_target(shape: MarianShape, t
 
 def test_lists_hold_only_what_a_translation_may_hold_and_need_enough_text(marian: Path) -> None:
     model = read_marian(marian, MarianOptions("opus-mt-en-fr"))
-    with float_graphs(describe(model), model.state) as graphs:
+    with float_graphs(describe(model), model.state, model.float_bias) as graphs:
         learned = learn_import_shortlist(model, graphs, PAIRS[:300])
         with pytest.raises(ImportRefused, match="has 20 pairs; at least 100 are needed"):
             learn_import_shortlist(model, graphs, PAIRS[:20])
