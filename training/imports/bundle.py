@@ -19,6 +19,7 @@ from training.imports.calibration import PAIRS, encode_sources, made_up_sources,
 from training.imports.files import ImportRefused
 from training.imports.shortlist import LearnedShortlist, learn_import_shortlist
 from training.imports.source import ImportedModel
+from training.imports.vocabulary import UNK
 
 GATE = ParityLimits(pairs=16, longest=64)
 """The exporter's own limits, over fewer and shorter sentences: a step of the gate ranks the whole vocabulary."""
@@ -98,9 +99,7 @@ def describe(model: ImportedModel) -> ModelDescription:
 
 def subwords_of(model: ImportedModel) -> Subwords:
     """Return the tokenizers of the model."""
-    return Subwords(
-        model.source.tokenizer, model.vocabulary_size, model.target.tokenizer, model.unknown, model.source_end
-    )
+    return Subwords(model.source.tokenizer, model.vocabulary_size, model.target.tokenizer, UNK, model.source_end)
 
 
 def card_of(model: ImportedModel, learned: LearnedShortlist | None = None) -> ImportedCard:

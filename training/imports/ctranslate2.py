@@ -22,16 +22,14 @@ from training.imports.sentencepiece_file import (
     model_of_vocabulary,
     read_sentencepiece,
 )
-from training.imports.source import ImportedModel, Origin, TextSide, only
-from training.imports.subwords import library_tokenizer
+from training.imports.source import ImportedModel, Origin, TextSide
 from training.imports.tensors import Array
-from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_list, renumber
+from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, read_list, renumber
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 
 SEARCH = DecodingDefaults(early_stopping=True, repetition_guard=False)
 """CTranslate2 ends a search when as many hypotheses are finished as the beam is wide (``decoding.cc``), and lets a
 translation repeat itself."""
-LONGEST = 512
 MODEL = "model.bin"
 _ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
 """By CTranslate2's ``Activation``."""
@@ -72,13 +70,6 @@ def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel
     models = _sentencepiece_models(folder, options)
     shared = network.share_embeddings
     source, target = _vocabularies(folder, config, file, models, shared)
-    state = ctranslate2_state(file, network, (source, target), where)
-    bias = state["output_bias"]
-    state["output_bias"] = only(bias, target.producible(models[1]))
-    source_side, target_side = (
-        TextSide(library_tokenizer(model, vocabulary.names, UNK), vocabulary.producible(model))
-        for model, vocabulary in zip(models, (source, target), strict=True)
-    )
     if len(options.target) != 1:
         raise ImportRefused(f"{folder}: one target language is needed; --target names {len(options.target)}")
     layer = int(file.options.get("decoder/alignment_layer", -1))
@@ -87,18 +78,13 @@ def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel
         source_languages=tuple(language_tag(code, str(folder)) for code in options.source),
         targets=(TargetLanguage(language_tag(options.target[0], str(folder))),),
         network=network,
-        state=state,
-        float_bias=only(bias, target.scored()),
-        source=source_side,
-        target=target_side,
-        vocabulary_size=len(source),
-        unknown=UNK,
+        parameters=ctranslate2_state(file, network, (source.rows, target.rows), where),
+        source=TextSide.of(models[0], source),
+        target=TextSide.of(models[1], target),
         origin=_origin(folder, options, network.positions),
         alignment=AlignmentHead(layer % network.decoder_layers, 0, "produce"),
         decoding=options.decoding,
-        max_tokens=LONGEST,
         source_end=bool(config.get("add_source_eos", False)) or _is_marian(file),
-        rows=(source.rows, target.rows),
     )
 
 
@@ -242,8 +228,7 @@ def _vocabularies(
     sizes = len(file.weights.get("encoder/embeddings_0/weight", file.weights["decoder/embeddings/weight"])), size
     source = _renumbered(source_list, sizes[0], models[:1], None, config, folder)
     target = _renumbered(target_list, sizes[1], models[1:], begin, config, folder)
-    largest = max(len(source), len(target))
-    return padded(source, largest), padded(target, largest)
+    return of_one_size(source, target)
 
 
 def _renumbered(

@@ -18,9 +18,8 @@ from training.imports.files import ImportRefused, card_licence, checksums, langu
 from training.imports.firefox_file import read_content, read_model, read_shortlist
 from training.imports.firefox_network import aligning_layer, firefox_state, network_of
 from training.imports.sentencepiece_file import PieceKind, SentencePieceModel, read_sentencepiece
-from training.imports.source import ImportedModel, Origin, TextSide, only
-from training.imports.subwords import library_tokenizer
-from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, renumber
+from training.imports.source import ImportedModel, Origin, TextSide
+from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, renumber
 
 LICENCE, CREDIT = "MPL-2.0", "Firefox Translations, Mozilla and the Bergamot project"
 ROUNDING = (
@@ -28,7 +27,6 @@ ROUNDING = (
     "which this engine's products need on every processor, with a scale for every column."
 )
 TEST_SETS = ("flores",)
-LONGEST = 512
 SEARCH = DecodingDefaults(1, 1.0, early_stopping=True, repetition_guard=False)
 """As Firefox translates: greedily, with scores divided by the length."""
 _PAIR = re.compile(r"model\.([a-z]{2})([a-z]{2})\.")
@@ -57,15 +55,7 @@ def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
     tables = ["Wemb"] * 2 if network.share_embeddings else ["encoder_Wemb", "decoder_Wemb"]
     vocabularies = [_vocabulary(model, len(file.tensors[table]), path)
                     for model, table, path in zip(models, tables, paths, strict=True)]  # fmt: skip
-    largest = max(map(len, vocabularies))
-    source, target = (padded(each, largest) for each in vocabularies)
-    state = firefox_state(file, network, (source, target), where)
-    bias, producible = state["output_bias"], target.producible(models[1])
-    state["output_bias"] = only(bias, producible)
-    sides = [
-        TextSide(library_tokenizer(model, vocabulary.names, UNK), vocabulary.producible(model))
-        for model, vocabulary in zip(models, (source, target), strict=True)
-    ]
+    source, target = of_one_size(*vocabularies)
     licence = options.licence or card_licence(folder / "README.md") or LICENCE
     origin = Origin(
         "firefox", where.name, licence, CREDIT, checksums(folder), "marian", False, _stated(metadata), ROUNDING
@@ -75,17 +65,12 @@ def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
         source_languages=(languages[0],),
         targets=(TargetLanguage(languages[1]),),
         network=network,
-        state=state,
-        float_bias=only(bias, target.scored()),
-        source=sides[0],
-        target=sides[1],
-        vocabulary_size=largest,
-        unknown=UNK,
+        parameters=firefox_state(file, network, (source.rows, target.rows), where),
+        source=TextSide.of(models[0], source),
+        target=TextSide.of(models[1], target),
         origin=origin,
         alignment=AlignmentHead(aligning_layer(file.options, network, where), 0, "produce"),
         decoding=SEARCH,
-        max_tokens=LONGEST,
-        rows=(source.rows, target.rows),
         shortlist=_shortlist(folder, models, (source, target), network.share_embeddings),
     )
 

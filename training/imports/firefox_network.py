@@ -4,17 +4,16 @@ It is Marian's (``transformer.h``, ``cells.h``): post-norm, Marian's positions, 
 embedding in front of the target, and guided alignment in the first head of one layer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from training.export.parameters import StateArrays
 from training.imports.files import ImportRefused
 from training.imports.firefox_file import MarianFile
-from training.imports.tensors import Array, TensorReader
-from training.imports.vocabulary import Vocabulary
+from training.imports.tensors import Array, BlockNames, Rows, TensorReader, layers_of, put_embeddings
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 
 _EPSILON = 1e-6
@@ -83,72 +82,40 @@ def aligning_layer(options: Mapping[str, Any], network: TransformerConfig, where
     return int(layer) - 1
 
 
-def firefox_state(
-    file: MarianFile, network: TransformerConfig, vocabularies: tuple[Vocabulary, Vocabulary], where: Path
-) -> StateArrays:
+def firefox_state(file: MarianFile, network: TransformerConfig, rows: Rows, where: Path) -> StateArrays:
     """Return our state dict; raises ImportRefused if a tensor is missing, of another shape, or left over."""
-    tensors, state, width = _Tensors(file.tensors, str(where)), StateArrays(), network.width
-    for side, layers in (("encoder", network.encoder_layers), ("decoder", network.decoder_layers)):
-        for i in range(layers):
-            ours, theirs = f"{side}.{i}", f"{side}_l{i + 1}"
-            if side == "decoder":
-                state[f"{ours}.ssru.candidate.weight"] = tensors.matrix(f"{theirs}_rnn_W", width, width)
-                _linear(state, f"{ours}.ssru.forget", tensors, [f"{theirs}_rnn_?f"], (width, width))
-                _norm(state, f"{ours}.ssru_frame.norm", tensors, f"{theirs}_rnn_ffn_ln", width)
-            block = "cross" if side == "decoder" else "attention"
-            name = f"{theirs}_{'context' if side == 'decoder' else 'self'}"
-            for part, letters in (("query", "q"), ("key_value", "kv"), ("output", "o")):
-                _linear(state, f"{ours}.{block}.{part}", tensors, [f"{name}_?{letter}" for letter in letters],
-                        (width, width))  # fmt: skip
-            _norm(state, f"{ours}.{block}_frame.norm", tensors, f"{name}_Wo_ln", width)
-            inner = network.feed_forward
-            _linear(state, f"{ours}.feed_forward.inner", tensors, [f"{theirs}_ffn_?1"], (width, inner))
-            _linear(state, f"{ours}.feed_forward.outer", tensors, [f"{theirs}_ffn_?2"], (inner, width))
-            _norm(state, f"{ours}.feed_forward_frame.norm", tensors, f"{theirs}_ffn_ffn_ln", width)
-    source, target = (each.rows for each in vocabularies)
-    if not network.share_embeddings:
-        state["source_embedding.weight"] = tensors.embeddings("encoder_Wemb", width)[source]
-    table = tensors.embeddings("Wemb" if network.share_embeddings else "decoder_Wemb", width)
-    state["embedding.weight"] = table[target]
-    bias = tensors.vector("decoder_ff_logit_out_b", len(table) - 1)
-    state["output_bias"] = np.append(bias, np.float32(0))[target]
-    tensors.refuse_rest()
+    reader = _Tensors(file.tensors, where)
+    state, width = layers_of(network, reader, _names), network.width
+    for number in range(network.decoder_layers):
+        candidate = reader.matrix(f"decoder_l{number + 1}_rnn_W", width, width)
+        state[f"decoder.{number}.ssru.candidate.weight"] = candidate
+    tables = [["Wemb"]] if network.share_embeddings else [["decoder_Wemb"], ["encoder_Wemb"]]
+    put_embeddings(state, width, rows, reader, tables, "decoder_ff_logit_out_b")
+    reader.refuse_rest()
     return state
 
 
 class _Tensors(TensorReader):
-    """The tensors of a model that have not been read yet, with the shapes that they must have."""
+    linear_parts, norm_parts = ("W", "b"), ("scale", "bias")
 
-    def matrix(self, name: str, inputs: int, outputs: int) -> Array:
-        """Return a matrix as [outputs, inputs]."""
-        return np.ascontiguousarray(self._shaped(name, (inputs, outputs)).T)
+    def matrix(self, name: str, outputs: int, inputs: int) -> Array:
+        """Return a matrix, which Marian stores as [inputs, outputs]."""
+        return np.ascontiguousarray(self.take(name, (inputs, outputs)).T)
 
     def vector(self, name: str, size: int) -> Array:
         """Return a vector, which Marian stores as [1, size]."""
-        return self._shaped(name, (1, size)).reshape(-1)
-
-    def embeddings(self, name: str, width: int) -> Array:
-        """Return embeddings and a row of zeros after them."""
-        found = self.take(name)
-        if found.ndim != 2 or found.shape[1] != width:
-            self._refuse(name, found, f"(…, {width})")
-        return np.concatenate([found, np.zeros((1, width), np.float32)])
-
-    def _shaped(self, name: str, shape: tuple[int, int]) -> Array:
-        found = self.take(name)
-        if found.shape not in (shape, shape[1:] if shape[0] == 1 else shape):
-            self._refuse(name, found, str(shape))
-        return found
-
-    def _refuse(self, name: str, found: Array, wanted: str) -> NoReturn:
-        raise ImportRefused(f"{self._where}: {name} has the shape {found.shape}; {wanted} is needed")
+        return self.take(name, (1, size), (size,)).reshape(-1)
 
 
-def _linear(state: StateArrays, to: str, tensors: _Tensors, names: Sequence[str], sizes: tuple[int, int]) -> None:
-    """Put linear maps of one input side by side; ``?`` in a name is W for the weight and b for the bias."""
-    state[f"{to}.weight"] = np.concatenate([tensors.matrix(name.replace("?", "W"), *sizes) for name in names])
-    state[f"{to}.bias"] = np.concatenate([tensors.vector(name.replace("?", "b"), sizes[1]) for name in names])
-
-
-def _norm(state: StateArrays, to: str, tensors: _Tensors, name: str, width: int) -> None:
-    state[f"{to}.weight"], state[f"{to}.bias"] = (tensors.vector(f"{name}_{part}", width) for part in ("scale", "bias"))
+def _names(side: str, number: int, block: str) -> BlockNames:
+    layer = f"{side}_l{number + 1}"
+    if block == "ssru":
+        return BlockNames({"forget": [f"{layer}_rnn_{{}}f"]}, f"{layer}_rnn_ffn_ln_{{}}")
+    if block == "feed_forward":
+        return BlockNames(
+            {"inner": [f"{layer}_ffn_{{}}1"], "outer": [f"{layer}_ffn_{{}}2"]}, f"{layer}_ffn_ffn_ln_{{}}"
+        )
+    name = f"{layer}_{'self' if block == 'attention' else 'context'}"
+    parts = {"query": "q", "key_value": "kv", "output": "o"}
+    return BlockNames({ours: [f"{name}_{{}}{each}" for each in letters] for ours, letters in parts.items()},
+                      f"{name}_Wo_ln_{{}}")  # fmt: skip

@@ -6,13 +6,11 @@ layer at the step that produces a token (marian-dev, ``transformer.h``), so alig
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -28,10 +26,9 @@ from training.imports.files import (
     stated_licence,
 )
 from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
-from training.imports.source import ImportedModel, Origin, Positions, TextSide, only
-from training.imports.subwords import library_tokenizer
-from training.imports.tensors import TensorReader
-from training.imports.vocabulary import UNK, SpecialPieces, Vocabulary, padded, read_pieces, renumber
+from training.imports.source import ImportedModel, Origin, Positions, TextSide
+from training.imports.tensors import BlockNames, Rows, TensorReader, layers_of, put_embeddings
+from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, read_pieces, renumber
 from training.networks.transformer import sinusoidal_positions
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 
@@ -67,13 +64,6 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
     models = read_sentencepiece(folder / "source.spm"), read_sentencepiece(folder / "target.spm")
     checkpoint, tensors = read_checkpoint(folder)
     source, target = _vocabularies(folder, config, network, models)
-    state = marian_state(network, tensors, (source.rows, target.rows), str(checkpoint))
-    bias = state["output_bias"]
-    state["output_bias"] = only(bias, target.producible(models[1]))
-    sides = [
-        TextSide(library_tokenizer(model, vocabulary.names, UNK, options.opus_text), vocabulary.producible(model))
-        for model, vocabulary in zip(models, (source, target), strict=True)
-    ]
     sources, targets = _languages(folder, options, source)
     generation = read_optional_object(folder / "generation_config.json")
     return ImportedModel(
@@ -81,12 +71,9 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
         source_languages=sources,
         targets=targets,
         network=network,
-        state=state,
-        float_bias=only(bias, target.scored()),
-        source=sides[0],
-        target=sides[1],
-        vocabulary_size=len(source),
-        unknown=UNK,
+        parameters=marian_state(network, tensors, (source.rows, target.rows), str(checkpoint)),
+        source=TextSide.of(models[0], source, options.opus_text),
+        target=TextSide.of(models[1], target, options.opus_text),
         origin=Origin(
             "opus-mt",
             str(config.get("_name_or_path") or folder.resolve().name),
@@ -99,7 +86,6 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
         alignment=AlignmentHead(network.decoder_layers - 1, 0, "produce"),
         decoding=_decoding(config | {key: value for key, value in generation.items() if value is not None}, folder),
         max_tokens=min(LONGEST, int(config.get("max_position_embeddings", LONGEST))),
-        rows=(source.rows, target.rows),
     )
 
 
@@ -185,8 +171,7 @@ def _vocabularies(
     target_size = int(config.get("decoder_vocab_size") or size)
     source = renumber(pieces, size, models[:1], SpecialPieces(), path)
     target = renumber(read_pieces(other), target_size, models[1:], special, other)
-    largest = max(len(source), len(target))
-    return padded(source, largest), padded(target, largest)
+    return of_one_size(source, target)
 
 
 def _languages(
@@ -226,40 +211,32 @@ def _targets(tokens: Mapping[str, int], wanted: Sequence[str], where: str) -> tu
 
 Tensors = dict[str, Tensor]
 
-_ATTENTION = {"attention": "self_attn", "cross": "encoder_attn"}
-_PARTS = {"query": ("q_proj",), "key_value": ("k_proj", "v_proj"), "output": ("out_proj",)}
 
-
-def marian_state(
-    config: TransformerConfig, tensors: Tensors, rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], where: str
-) -> StateArrays:
+def marian_state(config: TransformerConfig, tensors: Tensors, rows: Rows, where: str) -> StateArrays:
     """Return our state dict; ``rows``: the checkpoint's row of every id, of the source and of the target.
 
     Raises ImportRefused when a tensor is missing, has another shape than the configuration says, or is left over.
     """
     kept = _refuse_learnt_positions(tensors, where)
     reader = TensorReader({name: tensor.numpy() for name, tensor in kept.items()}, where)
-    state: StateArrays = {}
-    for block, ours, theirs in _blocks(config):
-        if block in _ATTENTION:
-            for part, names in _PARTS.items():
-                _linear(state, f"{ours}.{block}.{part}", reader, [f"{theirs}.{_ATTENTION[block]}.{n}" for n in names])
-            _norm(state, f"{ours}.{block}_frame.norm", reader, f"{theirs}.{_ATTENTION[block]}_layer_norm")
-        else:
-            _linear(state, f"{ours}.feed_forward.inner", reader, [f"{theirs}.fc1"])
-            _linear(state, f"{ours}.feed_forward.outer", reader, [f"{theirs}.fc2"])
-            _norm(state, f"{ours}.feed_forward_frame.norm", reader, f"{theirs}.final_layer_norm")
-    _embeddings(config, state, reader, rows)
+    state = layers_of(config, reader, _names)
+    source, target = (f"model.{side}.embed_tokens.weight" for side in ("encoder", "decoder"))
+    shared, output = "model.shared.weight", "lm_head.weight"
+    tables = [[shared, source, target, output]] if config.share_embeddings else [[target, output], [source, shared]]
+    put_embeddings(state, config.width, rows, reader, tables, "final_logits_bias")
     reader.refuse_rest()
     return state
 
 
-def _blocks(config: TransformerConfig) -> Iterator[tuple[str, str, str]]:
-    for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
-        blocks = ["attention", "cross", "feed_forward"] if side == "decoder" else ["attention", "feed_forward"]
-        for i in range(layers):
-            for block in blocks:
-                yield block, f"{side}.{i}", f"model.{side}.layers.{i}"
+def _names(side: str, number: int, block: str) -> BlockNames:
+    layer = f"model.{side}.layers.{number}"
+    if block == "feed_forward":
+        return BlockNames(
+            {"inner": [f"{layer}.fc1.{{}}"], "outer": [f"{layer}.fc2.{{}}"]}, f"{layer}.final_layer_norm.{{}}"
+        )
+    name = f"{layer}.{'self_attn' if block == 'attention' else 'encoder_attn'}"
+    query, key, value, output = ([f"{name}.{each}_proj.{{}}"] for each in ("q", "k", "v", "out"))
+    return BlockNames({"query": query, "key_value": [*key, *value], "output": output}, f"{name}_layer_norm.{{}}")
 
 
 def _refuse_learnt_positions(tensors: Tensors, where: str) -> Tensors:
@@ -269,31 +246,3 @@ def _refuse_learnt_positions(tensors: Tensors, where: str) -> Tensors:
         if not torch.allclose(table, sinusoidal_positions(len(table), table.shape[1], "halves"), atol=1e-3):
             raise ImportRefused(f"{where}: {name} was learnt; sinusoidal positions can be imported")
     return {name: tensor for name, tensor in tensors.items() if name not in tables}
-
-
-def _linear(state: StateArrays, to: str, reader: TensorReader, names: list[str]) -> None:
-    for part in ("weight", "bias"):
-        state[f"{to}.{part}"] = np.concatenate([reader.take(f"{name}.{part}") for name in names])
-
-
-def _norm(state: StateArrays, to: str, reader: TensorReader, name: str) -> None:
-    for part in ("weight", "bias"):
-        state[f"{to}.{part}"] = reader.take(f"{name}.{part}")
-
-
-def _embeddings(
-    config: TransformerConfig,
-    state: StateArrays,
-    reader: TensorReader,
-    rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
-) -> None:
-    source_rows, target_rows = rows
-    encoder, decoder = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
-    if config.share_embeddings:
-        table = reader.table("model.shared.weight", encoder, decoder, "lm_head.weight")
-    else:
-        table = reader.table(decoder, "lm_head.weight")
-        state["source_embedding.weight"] = reader.table(encoder, "model.shared.weight")[source_rows]
-    state["embedding.weight"] = table[target_rows]
-    bias = reader.optional("final_logits_bias")
-    state["output_bias"] = np.zeros(len(target_rows), np.float32) if bias is None else bias.reshape(-1)[target_rows]

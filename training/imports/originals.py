@@ -20,6 +20,7 @@ from training.imports.files import ImportRefused, read_optional_object
 from training.imports.hub import fetch_model
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.source import ImportedModel
+from training.imports.vocabulary import UNK
 
 
 class MarianOriginal:
@@ -39,7 +40,7 @@ class MarianOriginal:
         self._prefix = [int(model.rows[0][number]) for number in model.targets[0].prefix]
         pad = int(str(self._model.config.pad_token_id))
         self._never = self._model.generation_config.bad_words_ids or [[pad]]
-        self._not_scored = [pad, int(model.rows[1][model.unknown])]  # tokens that Marian does not have or never writes
+        self._not_scored = [pad, int(model.rows[1][UNK])]  # tokens that Marian does not have or never writes
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a source text without its end."""

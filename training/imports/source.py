@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ from tokenizers import Tokenizer
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
 from training.export.parameters import SUPPRESSED, StateArrays
 from training.export.shortlist import Shortlist
+from training.imports.sentencepiece_file import SentencePieceModel
+from training.imports.subwords import library_tokenizer
+from training.imports.vocabulary import UNK, Vocabulary
 from training.recipe import TransformerConfig
 
 Format = Literal["opus-mt", "ctranslate2", "argos", "firefox"]
@@ -24,6 +27,16 @@ class TextSide:
     tokenizer: Tokenizer
     producible: npt.NDArray[np.int64]
     """The ids that a text of this side may hold, </s> included; for the target, what a translation is made of."""
+    scored: npt.NDArray[np.int64]
+    """The ids that the original scores as we do."""
+    rows: npt.NDArray[np.int64]
+    """The original's id of each of our ids: for comparisons with the original."""
+
+    @classmethod
+    def of(cls, model: SentencePieceModel, vocabulary: Vocabulary, opus_text: bool = False) -> Self:
+        """Return the side of a SentencePiece model; ``opus_text`` as in ``library_tokenizer``."""
+        tokenizer = library_tokenizer(model, vocabulary.names, UNK, opus_text)
+        return cls(tokenizer, vocabulary.producible(model), vocabulary.scored(), vocabulary.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +69,6 @@ class Origin:
         }
 
 
-def _no_rows() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    return np.zeros(0, np.int64), np.zeros(0, np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class ImportedModel:
     """A foreign model in our terms: our network's parameters, our order of ids."""
@@ -68,28 +77,42 @@ class ImportedModel:
     source_languages: tuple[str, ...]
     targets: tuple[TargetLanguage, ...]
     network: TransformerConfig
-    state: StateArrays
-    """Under the names of ``training.networks.Transformer``; the target's own pieces are the only ones within reach."""
-    float_bias: npt.NDArray[np.float32]
-    """The output bias of float graphs, with all that the original may choose within reach."""
+    parameters: StateArrays
+    """Under the names of ``training.networks.Transformer``; the output bias is the file's own."""
     source: TextSide
     target: TextSide
-    vocabulary_size: int
-    unknown: int
     origin: Origin
     alignment: AlignmentHead
     decoding: DecodingDefaults
-    max_tokens: int
+    max_tokens: int = 512
     source_end: bool = True
     """Whether a source is closed by </s>."""
-    rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] = field(default_factory=_no_rows)
-    """The original's id of each of our ids, of the source and of the target: for comparisons with the original."""
     shortlist: Shortlist | None = None
     """The original's own, for int8."""
 
+    @property
+    def vocabulary_size(self) -> int:
+        """Return the number of our ids, which is the same on both sides."""
+        return len(self.target.rows)
 
-def only(bias: npt.NDArray[np.float32], ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """Return the output bias [V] with all other ids out of reach; <unk> is never given, as Marian suppresses it."""
-    result = np.full_like(bias, SUPPRESSED)
-    result[ids] = bias[ids]
-    return result
+    @property
+    def rows(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the original's id of each of our ids, of the source and of the target."""
+        return self.source.rows, self.target.rows
+
+    @property
+    def state(self) -> StateArrays:
+        """Return the parameters with the target's own pieces as the only ones within reach."""
+        return self.parameters | {"output_bias": self._within_reach(self.target.producible)}
+
+    @property
+    def float_bias(self) -> npt.NDArray[np.float32]:
+        """Return the output bias of float graphs, with all that the original may choose within reach."""
+        return self._within_reach(self.target.scored)
+
+    def _within_reach(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """Return the output bias [V] with all other ids out of reach; <unk> is never given, as Marian suppresses it."""
+        bias = self.parameters["output_bias"]
+        result = np.full_like(bias, SUPPRESSED)
+        result[ids] = bias[ids]
+        return result

@@ -1,26 +1,48 @@
-"""The tensors of a foreign file, each of which is taken once."""
+"""The tensors of a foreign file, each of which is taken once, and our Transformer's parameters made of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from training.export.parameters import StateArrays
 from training.imports.files import ImportRefused
+from training.recipe import TransformerConfig
 
 Array = npt.NDArray[np.float32]
+Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""The file's row of each of our ids, of the source and of the target; the row after the last one holds zeros."""
+
+
+class BlockNames(NamedTuple):
+    """The file's names of one block of a layer, with ``{}`` in the place of what distinguishes weight and bias."""
+
+    parts: Mapping[str, Sequence[str]]
+    """By our linear map; several stand side by side in ours."""
+    norm: str
+
+
+NamesOf = Callable[[str, int, str], BlockNames]
+"""Returns the names for a side, the number of a layer, and a block: attention, ssru, cross or feed_forward."""
 
 
 class TensorReader:
-    """The tensors of a checkpoint that have not been read yet."""
+    """The tensors of a file that have not been read yet."""
 
-    def __init__(self, tensors: Mapping[str, Array], where: str) -> None:
+    linear_parts, norm_parts = ("weight", "bias"), ("weight", "bias")
+    biases_are_optional = False
+
+    def __init__(self, tensors: Mapping[str, Array], where: object) -> None:
         self._tensors, self._where = dict(tensors), where
 
-    def take(self, name: str) -> Array:
-        """Return a tensor and take it out; raises ImportRefused when it is missing."""
+    def take(self, name: str, *shapes: tuple[int, ...]) -> Array:
+        """Return a tensor and take it out; raises ImportRefused when it is missing or has another shape."""
         tensor = self._tensors.pop(name, None)
         if tensor is None:
-            raise ImportRefused(f"{self._where}: the tensor {name} is missing from the network")
+            self.refuse(f"the tensor {name} is missing from the network")
+        if shapes and tensor.shape not in shapes:
+            self.refuse(f"{name} has the shape {tensor.shape}; {shapes[0]} is needed")
         return tensor
 
     def optional(self, name: str) -> Array | None:
@@ -31,20 +53,85 @@ class TensorReader:
         """Return one table of which there may be several copies; raises ImportRefused when two of them differ."""
         found = {name: array for name in names if (array := self.optional(name)) is not None}
         if not found:
-            raise ImportRefused(f"{self._where}: the tensor {names[0]} is missing from the network")
+            self.refuse(f"the tensor {names[0]} is missing from the network")
         first, *others = found
         for other in others:
             if not np.array_equal(found[first], found[other]):
-                raise ImportRefused(
-                    f"{self._where}: {first} and {other} differ; models whose output layer is tied to the target's "
-                    "embeddings can be imported"
+                self.refuse(
+                    f"{first} and {other} differ; models whose output layer is tied to the target's embeddings can be "
+                    "imported"
                 )
         return found[first]
+
+    def matrix(self, name: str, outputs: int, inputs: int) -> Array:
+        """Return a matrix as [outputs, inputs]."""
+        return self.take(name, (outputs, inputs))
+
+    def vector(self, name: str, size: int) -> Array:
+        """Return a vector."""
+        return self.take(name, (size,))
+
+    def linear(self, name: str, outputs: int, inputs: int) -> tuple[Array, Array]:
+        """Return weight and bias of a linear map."""
+        weight, bias = (name.format(part) for part in self.linear_parts)
+        found = self.matrix(weight, outputs, inputs)
+        if self.biases_are_optional and bias not in self._tensors:
+            return found, np.zeros(outputs, np.float32)
+        return found, self.vector(bias, outputs)
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise ImportRefused."""
+        raise ImportRefused(f"{self._where}: {what}")
 
     def refuse_rest(self) -> None:
         """Raise ImportRefused if anything is left over."""
         if self._tensors:
             some = ", ".join(sorted(self._tensors)[:3])
-            raise ImportRefused(
-                f"{self._where}: {len(self._tensors)} tensors have no place in our Transformer, {some} among them"
-            )
+            self.refuse(f"{len(self._tensors)} tensors have no place in our Transformer, {some} among them")
+
+
+def layers_of(config: TransformerConfig, reader: TensorReader, names: NamesOf) -> StateArrays:
+    """Return the parameters of all layers in our state dict; raises ImportRefused."""
+    state, width, inner = StateArrays(), config.width, config.feed_forward
+    past = "ssru" if config.decoder == "ssru" else "attention"
+    for side, layers, blocks in (
+        ("encoder", config.encoder_layers, ("attention", "feed_forward")),
+        ("decoder", config.decoder_layers, (past, "cross", "feed_forward")),
+    ):
+        for number in range(layers):
+            for block in blocks:
+                known, ours = names(side, number, block), f"{side}.{number}.{block}"
+                for part, theirs in known.parts.items():
+                    sizes = {"inner": (inner, width), "outer": (width, inner)}.get(part, (width, width))
+                    found = [reader.linear(name, *sizes) for name in theirs]
+                    for kind, arrays in zip(("weight", "bias"), zip(*found, strict=True), strict=True):
+                        state[f"{ours}.{part}.{kind}"] = np.concatenate(arrays)
+                put_norm(state, f"{ours}_frame.norm", reader, known.norm, width)
+    return state
+
+
+def put_norm(state: StateArrays, to: str, reader: TensorReader, name: str, width: int) -> None:
+    """Put a norm's parameters into our state dict."""
+    for ours, theirs in zip(("weight", "bias"), reader.norm_parts, strict=True):
+        state[f"{to}.{ours}"] = reader.vector(name.format(theirs), width)
+
+
+def put_embeddings(
+    state: StateArrays, width: int, rows: Rows, reader: TensorReader, tables: Sequence[Sequence[str]], bias: str
+) -> None:
+    """Put embeddings and output bias, zeros if there is none, into our state dict; raises ImportRefused.
+
+    ``tables``: the names of the target's table, and of the source's if it has its own.
+    """
+    sizes = []
+    for name, names, ours in zip(("embedding", "source_embedding"), tables, reversed(rows), strict=False):
+        table = reader.table(*names)
+        if table.ndim != 2 or table.shape[1] != width:
+            reader.refuse(f"{names[0]} has the shape {table.shape}; (…, {width}) is needed")
+        state[f"{name}.weight"] = np.concatenate([table, np.zeros((1, width), np.float32)])[ours]
+        sizes.append(len(table))
+    found = reader.optional(bias)
+    whole = np.zeros(sizes[0], np.float32) if found is None else found.reshape(-1)
+    if len(whole) != sizes[0]:
+        reader.refuse(f"{bias} has the shape {whole.shape}; ({sizes[0]},) is needed")
+    state["output_bias"] = np.append(whole, np.float32(0))[rows[1]]

@@ -5,7 +5,7 @@ model knows and the checkpoint has no row for stand at the end: they have the ro
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.bundle.vocabulary import BOS, EOS, PAD
-from training.imports.files import ImportRefused
+from training.imports.files import ImportRefused, read_object
 from training.imports.sentencepiece_file import SentencePieceModel
 
 UNK = 3
@@ -62,13 +62,8 @@ class SpecialPieces:
 
 def read_pieces(path: Path) -> dict[str, int]:
     """Read a ``vocab.json``: the id of every piece; raises ImportRefused."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ImportRefused(f"{path}: there is no such file; the model's vocabulary is needed") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ImportRefused(f"{path}: it is not valid JSON ({error})") from error
-    if not isinstance(content, dict) or not all(isinstance(number, int) for number in content.values()):
+    content = read_object(path, "the model's vocabulary is needed")
+    if not all(isinstance(number, int) for number in content.values()):
         raise ImportRefused(f"{path}: a JSON object with an id for every piece is needed")
     if len(set(content.values())) != len(content) or min(content.values(), default=0) < 0:
         raise ImportRefused(f"{path}: two pieces have the same id, or an id is negative")
@@ -118,9 +113,13 @@ def renumber(
     return Vocabulary(tuple(names), np.array(order, np.int64))
 
 
-def padded(vocabulary: Vocabulary, size: int) -> Vocabulary:
-    """Return the vocabulary with entries that nothing is cut into, so that it has ``size``; their row is <pad>'s."""
-    missing = size - len(vocabulary)
-    names = (*vocabulary.names, *(f"<empty {place}>" for place in range(missing)))
-    filler: Sequence[int] = [int(vocabulary.rows[PAD])] * missing
-    return Vocabulary(names, np.concatenate([vocabulary.rows, np.array(filler, np.int64)]))
+def of_one_size(source: Vocabulary, target: Vocabulary) -> tuple[Vocabulary, Vocabulary]:
+    """Return both filled up to one size with entries that nothing is cut into, whose row is that of <pad>."""
+    size = max(len(source), len(target))
+
+    def filled(one: Vocabulary) -> Vocabulary:
+        missing = size - len(one)
+        names = (*one.names, *(f"<empty {place}>" for place in range(missing)))
+        return Vocabulary(names, np.append(one.rows, np.full(missing, one.rows[PAD])))
+
+    return filled(source), filled(target)
