@@ -42,6 +42,13 @@ def read_argos(path: Path, name: str | None, licence: str | None) -> ImportedMod
 
 def read_unpacked(folder: Path, path: Path, name: str | None, licence: str | None) -> ImportedModel:
     """Read a package that ``unpacked`` has put into a folder; see ``read_argos``."""
+    try:
+        return _read(folder, path, name, licence)
+    except ImportRefused as error:  # the user knows the package, not where it was unpacked
+        raise ImportRefused(str(error).replace(f"{folder}/", f"{path}: ")) from error
+
+
+def _read(folder: Path, path: Path, name: str | None, licence: str | None) -> ImportedModel:
     metadata = _metadata(folder, path)
     if metadata.get("target_prefix"):
         raise ImportRefused(f"{path}: it has a target_prefix; models of one language pair can be imported")
@@ -62,10 +69,7 @@ def read_unpacked(folder: Path, path: Path, name: str | None, licence: str | Non
     for file in ("README.md", "LICENSE"):  # the files that may state the licence
         if (folder / file).is_file() and not (folder / "model" / file).exists():
             shutil.copy(folder / file, folder / "model" / file)
-    try:
-        return read_ctranslate2(folder / "model", options)
-    except ImportRefused as error:  # the user knows the package, not where it was unpacked
-        raise ImportRefused(str(error).replace(f"{folder}/", f"{path}: ")) from error
+    return read_ctranslate2(folder / "model", options)
 
 
 def installed_packages() -> list[Path]:
@@ -121,10 +125,7 @@ def _metadata(folder: Path, path: Path) -> dict[str, Any]:
     file = folder / METADATA
     if not file.is_file() or not (folder / "model" / MODEL).is_file():
         raise ImportRefused(f"{path}: it is no Argos package of a translator: {METADATA} or model/{MODEL} is missing")
-    try:
-        content = read_object(file)
-    except ImportRefused as error:  # the user knows the package, not where it was unpacked
-        raise ImportRefused(str(error).replace(f"{folder}/", f"{path}: ")) from error
+    content = read_object(file)
     if not content.get("from_code") or not content.get("to_code"):
         raise ImportRefused(f"{path}: its {METADATA} does not say from_code and to_code")
     return content

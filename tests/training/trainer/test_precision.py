@@ -14,10 +14,16 @@ NEEDS_A_GPU = (pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available()
 
 
 @pytest.mark.parametrize(
-    ("precision", "updates"), [("fp32", 10), ("bf16", 10), pytest.param("fp16", 30, marks=NEEDS_A_GPU)]
+    ("precision", "updates", "decoder"),
+    [
+        ("fp32", 10, "attention"),
+        ("fp32", 10, "ssru"),
+        ("bf16", 10, "attention"),
+        pytest.param("fp16", 30, "attention", marks=NEEDS_A_GPU),
+    ],
 )
-def test_a_run_learns_in_every_precision(precision: str, updates: int, toy: RunFolder) -> None:
-    options = (f"optimisation.max_updates={updates}", "optimisation.warmup_updates=5")
+def test_a_run_learns_in_every_precision(precision: str, updates: int, decoder: str, toy: RunFolder) -> None:
+    options = (f"optimisation.max_updates={updates}", "optimisation.warmup_updates=5", f"network.decoder={decoder}")
     train_some(toy, f"optimisation.precision={precision}", *options)
 
     checkpoint = torch.load(toy.checkpoints / f"{updates:08d}.ckpt", weights_only=False)
