@@ -8,11 +8,13 @@ import typer
 
 from training.cli.options import RunPath
 from training.cli.train import Overrides, RecipePath, Runs
+from training.files import write_json
 from training.sentence.data import SentenceFolder
 from training.sentence.data import prepare as prepare_text
 from training.sentence.export import export as export_bundle
 from training.sentence.graph import Precision
 from training.sentence.recipe import load_sentence_recipe
+from training.sentence.sentiment import Data, Options, compare, read_reviews, report, summary
 from training.sentence.trainer import train as train_network
 
 app = typer.Typer(help="Sentence embeddings: structured self-attention (1703.03130).", no_args_is_help=True)
@@ -61,3 +63,29 @@ def export(
     differences = export_bundle(folder, SentenceFolder(text) if text is not None else folder, output, precision)
     for name, value in differences.items():
         typer.echo(f"{name}: differs from PyTorch by at most {value:.2g}")
+
+
+SHOWN = (
+    "an intelligent and moving film , but far too long .",
+    "it is not good , and it is never funny .",
+)
+
+
+@app.command()
+def sentiment(
+    reviews: Annotated[Path, typer.Argument(help="A folder with *.train.tsv, *.dev.tsv and *.test.tsv, or aclImdb.")],
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each encoder.")] = 1,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training reviews.")] = Options().epochs,
+    output: Annotated[Path | None, typer.Option(help="Also write all figures to this JSON file.")] = None,
+    shown: Annotated[list[str] | None, typer.Option(help="Sentences whose words are weighed.")] = None,
+) -> None:
+    """Compare encoders of one size on reviews: average, CNN, GRU, tree, three kinds of self-attention."""
+    options = Options(epochs=epochs)
+    data = Data(read_reviews(reviews, options.max_words))
+    results = []
+    for result in compare(data, shown or SHOWN, seeds, options):
+        results.append(result)
+        typer.echo(f"{result.encoder}, seed {result.seed}: {result.accuracy:.1%}", err=True)
+        if output is not None:
+            write_json(output, report(results, data, options))
+    typer.echo(summary(results))

@@ -60,19 +60,10 @@ class SentenceNetwork(nn.Module):
         )
 
     def states(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Return H, [B, N, states]: the states of both directions (equations 1 to 4), then the token embeddings.
-
-        The backward direction reads each sentence reversed within its length, so that it begins at its last token.
-        Padded sequences take half the time of packed ones on a CPU.
-        """
-        embedded = self.dropout(self.embedding(ids))
-        steps = embedded.transpose(0, 1)
-        order = reversal(lengths, ids.shape[1])
-        places = order.T[:, :, None]
-        forwards = self.forwards(steps)[0]
-        backwards = self.backwards(steps.gather(0, places.expand_as(steps)))[0]
-        backwards = backwards.gather(0, places.expand_as(backwards))
-        parts = [forwards, backwards, steps] if self.config.embedding_states else [forwards, backwards]
+        """Return H, [B, N, states]: the states of both directions (equations 1 to 4), then the token embeddings."""
+        steps = self.dropout(self.embedding(ids)).transpose(0, 1)
+        parts = both_directions(self.forwards, self.backwards, steps, lengths)
+        parts += [steps] if self.config.embedding_states else []
         return torch.cat(parts, dim=-1).transpose(0, 1)
 
     def attention(self, states: Tensor, lengths: Tensor) -> Tensor:
@@ -80,6 +71,17 @@ class SentenceNetwork(nn.Module):
         scores = self.w2(torch.tanh(self.w1(states))).transpose(1, 2)
         valid = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
         return torch.softmax(scores.masked_fill(~valid[:, None, :], -torch.inf), dim=-1)
+
+
+def both_directions(forwards: nn.GRU, backwards: nn.GRU, steps: Tensor, lengths: Tensor) -> list[Tensor]:
+    """Return the states of both directions, each [N, B, u], of steps [N, B, W].
+
+    The backward direction reads each sentence reversed within its length, so that it begins at its last token.
+    Padded sequences take half the time of packed ones on a CPU.
+    """
+    places = reversal(lengths, len(steps)).T[:, :, None]
+    back = backwards(steps.gather(0, places.expand_as(steps)))[0]
+    return [forwards(steps)[0], back.gather(0, places.expand_as(back))]
 
 
 def reversal(lengths: Tensor, size: int) -> Tensor:
