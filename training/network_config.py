@@ -25,6 +25,10 @@ class Section(BaseModel):
         return values
 
 
+REACH = 16
+"""The largest distance that relative positions tell from longer ones; in the paper, too (1803.02155, section 4.1)."""
+
+
 class TransformerConfig(Section):
     """arXiv 1706.03762, section 3."""
 
@@ -51,10 +55,14 @@ class TransformerConfig(Section):
     """Added to the variance in every LayerNorm."""
     activation: Literal["relu", "swish", "gelu"] = "relu"
     """Between the two products of the feed-forward network; Marian's default is ``swish`` (x · sigmoid(x))."""
-    positions: Literal["interleaved", "halves", "marian", "none"] = "interleaved"
+    positions: Literal["interleaved", "halves", "marian", "none", "learned", "relative", "directional"] = "interleaved"
     """The layout of the sinusoids of section 3.5: sine and cosine alternate as in the paper; or the first half has the
     sines and the second half the cosines (transformers' MarianMT, CTranslate2); or the same with Marian's rates, which
-    are spread over d / 2 - 1 steps instead of d / 2. ``none``: no positions, the encoder sees a bag of words."""
+    are spread over d / 2 - 1 steps instead of d / 2. ``none``: no positions, the encoder sees a bag of words.
+    ``learned``: a table of parameters (section 3.5). The last two leave the encoder's embeddings as they are, and the
+    decoder with the paper's sinusoids: ``relative`` adds to each encoder score the product of the query with a vector
+    of the distance (Shaw et al. 2018, 1803.02155, keys only); ``directional`` lets half of the encoder's heads see no
+    later position and the other half no earlier one (the masks of Shen et al. 2018, 1709.04696)."""
     scale_embedding: bool = True
     """Multiply embeddings by √d (section 3.4)."""
     share_embeddings: bool = True
@@ -64,7 +72,14 @@ class TransformerConfig(Section):
     def _heads_divide_width(self) -> TransformerConfig:
         if self.width % self.heads:
             raise ValueError(f"width {self.width} must be a multiple of heads {self.heads}")
+        if self.positions == "directional" and self.heads % 2:
+            raise ValueError(f"positions directional needs an even number of heads, not {self.heads}")
         return self
+
+    @property
+    def encoder_adds_positions(self) -> bool:
+        """Return whether the encoder adds a table to its embeddings; otherwise its attention knows the order."""
+        return self.positions not in ("relative", "directional")
 
 
 class BahdanauConfig(Section):

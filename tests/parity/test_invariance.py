@@ -12,7 +12,7 @@ PAIRS = id_pairs(24, longest=22)
 TOGETHER = batch_of(PAIRS)
 VALID = TOGETHER.target_out.numpy() != 0
 VARIATIONS = ["pre-norm", "post-norm", "no-positions", "score-additive", "score-dot", "score-gaussian", "deep-lstm"]
-VARIATIONS += ["tied", "conditional", "narrow-monotonic", "d2l", "convolutional", "ssru"]
+VARIATIONS += ["relative", "directional", "tied", "conditional", "narrow-monotonic", "d2l", "convolutional", "ssru"]
 
 
 @pytest.fixture(scope="module", params=VARIATIONS)

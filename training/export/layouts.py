@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from training.export.parameters import Floats, Layout, Part, linear
+from training.export.parameters import POSITIONS, Floats, Layout, Part, linear
 from training.recipe import BahdanauConfig, TransformerConfig
 
 EMBEDDING, SOURCE_EMBEDDING = "embedding", "source.embedding"
@@ -30,6 +30,16 @@ def layout_of(config: TransformerConfig | BahdanauConfig) -> Layout:
 def embedding_scale(config: TransformerConfig) -> float:
     """Return the factor of embeddings: √d (section 3.4) or 1."""
     return math.sqrt(config.width) if config.scale_embedding else 1.0
+
+
+def position_table(config: TransformerConfig) -> str:
+    """Return the name of the vectors that are added to embeddings; learned ones are parameters."""
+    return "learned_positions" if config.positions == "learned" else POSITIONS
+
+
+def relative_name(layer: int) -> str:
+    """Return the name of the vectors of the distances in an encoder layer."""
+    return f"encoder.{layer}.attention.relative"
 
 
 def past_layer(config: TransformerConfig, side: str) -> str:
@@ -66,7 +76,12 @@ def _transformer(config: TransformerConfig) -> Layout:
     tables = {"embedding.weight": EMBEDDING}
     if not config.share_embeddings:
         tables["source_embedding.weight"] = SOURCE_EMBEDDING
-    return Layout(matrices, tables, {norm: norm for norm in norms}, "output_bias", embedding_scale(config))
+    vectors = {norm: norm for norm in norms}
+    if config.positions == "learned":
+        vectors[position_table(config)] = "positions"
+    if config.positions == "relative":
+        vectors |= {name: name for name in map(relative_name, range(config.encoder_layers))}
+    return Layout(matrices, tables, vectors, "output_bias", embedding_scale(config))
 
 
 def _bahdanau(config: BahdanauConfig) -> Layout:
@@ -147,14 +162,14 @@ def sinusoidal_table(length: int, width: int, layout: str) -> Floats:
 
     Angles are float32, as they are there.
     """
-    if layout == "none":
+    if layout in ("none", "learned"):
         return np.zeros((length, width), np.float32)
     positions = np.arange(length, dtype=np.float32)[:, None]
     last = 2 * max((width + 1) // 2 - 1, 1)
     rate = np.float32(-math.log(10_000) / (last if layout == "marian" else width))
     angles = positions * np.exp(np.arange(0, width, 2, dtype=np.float32) * rate)
     sines, cosines = np.sin(angles), np.cos(angles)[:, : width // 2]
-    if layout != "interleaved":
+    if layout in ("halves", "marian"):
         return np.concatenate([sines, cosines], axis=1)
     table = np.zeros((length, width), np.float32)
     table[:, 0::2], table[:, 1::2] = sines, cosines

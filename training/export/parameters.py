@@ -105,7 +105,7 @@ class Layout:
         for name, table in self.tables.items():
             result.tables.setdefault(table, state[name] * np.float32(self.scale))
         for vector, name in self.vectors.items():
-            result.vectors[vector] = state[name].reshape(-1, 1) if state[name].ndim == 2 else state[name]
+            result.vectors[vector] = state[name].reshape(-1, 1) if state[name].shape[0] == 1 else state[name]
         result.vectors[OUTPUT_BIAS] = suppressed_bias(state[self.output_bias])
         return result
 
@@ -122,7 +122,7 @@ class Layout:
             state[name] = parameters.tables[table] / np.float32(self.scale)
         for vector, name in self.vectors.items():
             array = parameters.vectors[vector]
-            state[name] = array.reshape(1, -1) if array.ndim == 2 else array
+            state[name] = array.reshape(1, -1) if array.shape[-1] == 1 else array
         state[self.output_bias] = parameters.vectors[OUTPUT_BIAS].copy()
         state[self.output_bias][[PAD, BOS]] = 0
         return state

@@ -55,8 +55,8 @@ class NetworkOriginal:
         return {name: tensor.detach().float().cpu().numpy() for name, tensor in self._module.state_dict().items()}
 
     def positions(self, length: int) -> Floats | None:
-        """Return the network's table of positions, if it has one."""
-        if not isinstance(self._config, TransformerConfig):
+        """Return the network's table of positions, if it has one that is not among its parameters."""
+        if not isinstance(self._config, TransformerConfig) or self._config.positions == "learned":
             return None
         return sinusoidal_positions(length, self._config.width, self._config.positions).numpy()
 

@@ -107,16 +107,33 @@ class GaussianScore(nn.Module):
         return -0.5 * (query[:, None, :] - keys).square().sum(-1)
 
 
-class MultiHeadAttention(nn.Module):
-    """Multi-head scaled dot-product attention: 1706.03762, section 3.2."""
+def clipped_distances(size: int, reach: int, device: torch.device) -> Tensor:
+    """Return int64 [size, size]: the distance from row to column, from 0 (``reach`` or more before) to 2 · reach."""
+    places = torch.arange(size, device=device)
+    return (places - places[:, None]).clamp(-reach, reach) + reach
 
-    def __init__(self, width: int, heads: int, dropout: float) -> None:
+
+def directions(size: int, heads: int, device: torch.device) -> Tensor:
+    """Return bool [heads, size, size]: half of the heads see no later position, the other half no earlier one."""
+    earlier = torch.ones(size, size, dtype=torch.bool, device=device).tril()
+    return torch.stack([earlier, earlier.T]).repeat_interleave(heads // 2, 0)
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head scaled dot-product attention: 1706.03762, section 3.2.
+
+    With a ``reach`` k, it is relative: every distance from -k to k has a vector that is added to the keys there
+    (1803.02155, equation 4, without the one for values). Distances beyond k are taken as k.
+    """
+
+    def __init__(self, width: int, heads: int, dropout: float, reach: int = 0) -> None:
         super().__init__()
         self.heads = heads
         self.query = nn.Linear(width, width)
         self.key_value = nn.Linear(width, 2 * width)
         self.output = nn.Linear(width, width)
         self.dropout = Dropout(dropout)
+        self.relative = nn.Parameter(torch.zeros(2 * reach + 1, width // heads)) if reach else None
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Return keys and values of all heads: [B, S, W] → two of [B, H, S, W/H]."""
@@ -126,8 +143,11 @@ class MultiHeadAttention(nn.Module):
     def forward(self, query: Tensor, keys: Tensor, values: Tensor, valid: Tensor) -> Attended:
         """Return values [B, T, W] and weights [B, H, T, S]; ``valid`` can be broadcast to [B, H, T, S]."""
         queries = self._split(self.query(query))  # [B, H, T, D]
-        scores = queries @ keys.transpose(-1, -2) / math.sqrt(queries.shape[-1])  # [B, H, T, S]
-        weights = masked_softmax(scores, valid)
+        scores = queries @ keys.transpose(-1, -2)  # [B, H, T, S]
+        if self.relative is not None:
+            near = self.relative[clipped_distances(keys.shape[2], len(self.relative) // 2, keys.device)]  # [T, S, D]
+            scores = scores + torch.einsum("bhtd,tsd->bhts", queries, near)
+        weights = masked_softmax(scores / math.sqrt(queries.shape[-1]), valid)
         context = self.dropout(weights) @ values  # [B, H, T, D]
         merged = context.transpose(1, 2).flatten(2)  # [B, T, W]
         return Attended(self.output(merged), weights)

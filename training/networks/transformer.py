@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from service.bundle.vocabulary import PAD
-from training.networks.attention import MultiHeadAttention, valid_positions
+from training.network_config import REACH, TransformerConfig
+from training.networks.attention import MultiHeadAttention, directions, valid_positions
 from training.networks.dropout import Dropout
 from training.networks.interface import Decoded, Memory, State, partial_linear
-from training.recipe import TransformerConfig
 
 
 def sinusoidal_positions(length: int, width: int, layout: str = "interleaved") -> Tensor:
@@ -17,14 +17,15 @@ def sinusoidal_positions(length: int, width: int, layout: str = "interleaved") -
 
     ``interleaved``: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(…). ``halves``: the same columns, but
     all sines come before all cosines. ``marian``: as ``halves``, with the rates 10000^(-i / (d/2 - 1)). ``none``: 0.
+    ``learned`` begins with 0.
     """
-    if layout == "none":
+    if layout in ("none", "learned"):
         return torch.zeros(length, width)
     positions = torch.arange(length)[:, None]
     last = 2 * max((width + 1) // 2 - 1, 1)
     rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / (last if layout == "marian" else width)))
     sines, cosines = torch.sin(positions * rates), torch.cos(positions * rates)[:, : width // 2]
-    if layout != "interleaved":
+    if layout in ("halves", "marian"):
         return torch.cat([sines, cosines], dim=1)
     table = torch.zeros(length, width)
     table[:, 0::2], table[:, 1::2] = sines, cosines
@@ -74,13 +75,14 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.attention = MultiHeadAttention(config.width, config.heads, config.attention_dropout)
+        reach = REACH if config.positions == "relative" else 0
+        self.attention = MultiHeadAttention(config.width, config.heads, config.attention_dropout, reach)
         self.attention_frame = Residual(config)
         self.feed_forward = FeedForward(config)
         self.feed_forward_frame = Residual(config)
 
     def forward(self, values: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
-        """Return [B, S, W] and weights [B, H, S, S], from [B, S, W] and bool [B, 1, 1, S]."""
+        """Return [B, S, W] and weights [B, H, S, S], from [B, S, W] and a bool for [B, H, S, S] (broadcast)."""
         seen = self.attention_frame.enter(values)
         attended = self.attention(seen, *self.attention.keys_values(seen), valid)
         values = self.attention_frame.leave(values, attended.context)
@@ -171,7 +173,10 @@ class Transformer(nn.Module):
         self.scale = math.sqrt(config.width) if config.scale_embedding else 1.0  # section 3.4
         self.positions: Tensor
         positions = sinusoidal_positions(max_positions, config.width, config.positions)
-        self.register_buffer("positions", positions, persistent=False)
+        if config.positions == "learned":
+            self.positions = nn.Parameter(positions)
+        else:
+            self.register_buffer("positions", positions, persistent=False)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
@@ -194,15 +199,21 @@ class Transformer(nn.Module):
             if table is not None:
                 nn.init.normal_(table.weight, std=self.config.width**-0.5)
 
-    def _embed(self, table: nn.Embedding, tokens: Tensor, first: int = 0) -> Tensor:
-        scaled = table(tokens) * self.scale  # [B, T, W]
-        summed: Tensor = self.dropout(scaled + self.positions[first : first + tokens.shape[1]])
-        return summed
+    def _embed(self, table: nn.Embedding, tokens: Tensor, first: int = 0, positions: bool = True) -> Tensor:
+        values = table(tokens) * self.scale  # [B, T, W]
+        if positions:
+            values = values + self.positions[first : first + tokens.shape[1]]
+        return self.dropout(values)  # type: ignore[no-any-return]
 
     def encode(self, source: Tensor, lengths: Tensor) -> Memory:
         """Return keys and values of every decoder layer's cross attention, each [B, H, S, D]."""
         valid = valid_positions(lengths, source.shape[1])[:, None, None, :]
-        values, weights = self._embed(self.source_embedding or self.embedding, source), []
+        if self.config.positions == "directional":
+            # A position after the sentence's end sees all of it: of nothing, a softmax would not be a number.
+            allowed = directions(source.shape[1], self.config.heads, source.device)  # [H, S, S]
+            valid = valid & (allowed | ~valid.transpose(-1, -2))
+        table, added = self.source_embedding or self.embedding, self.config.encoder_adds_positions
+        values, weights = self._embed(table, source, positions=added), []
         for layer in self.encoder:
             values, own = layer(values, valid)
             weights.append(own)

@@ -21,11 +21,11 @@ from training.export.graphs.blocks import (
     valid_positions,
 )
 from training.export.graphs.builder import MICROSOFT, Axes, GraphBuilder
+from training.export.graphs.order import Order
 from training.export.graphs.precision import Arithmetic
 from training.export.graphs.residual import Stream
 from training.export.graphs.ssru import Ssru
-from training.export.layouts import EMBEDDING, SOURCE_EMBEDDING, embedding_scale
-from training.export.parameters import POSITIONS
+from training.export.layouts import EMBEDDING, SOURCE_EMBEDDING, embedding_scale, position_table
 from training.recipe import TransformerConfig
 
 
@@ -119,7 +119,7 @@ class TransformerGraphs:
         by_head = graph.op("Concat", rows, graph.integers(self.config.heads, self.head), axis=0)
         mask = graph.op("Log", memory[-1])
         stream = Stream(graph, self.arithmetic, self.config, "decoder")
-        table = graph.reshape(graph.weight(POSITIONS), -1, 1, self.config.width)
+        table = graph.reshape(graph.weight(position_table(self.config)), -1, 1, self.config.width)
         positions = graph.op("Gather", table, past.lengths)
         # [N, 1, W] throughout: the shape of self-attention's input and output, so that no reshape is needed.
         embedded = self.arithmetic.lookup(graph, EMBEDDING, graph.reshape(tokens, -1, 1))
@@ -209,9 +209,15 @@ class TransformerGraphs:
         stream.add(self._feed_forward(graph, name, stream.seen))
         return cross
 
-    def _self_attention(self, graph: GraphBuilder, name: str, stream: Stream, mask: str) -> str:
-        """Self-attention of whole sequences; returns its weights [B, H, T, T]."""
+    def _self_attention(
+        self, graph: GraphBuilder, name: str, stream: Stream, mask: str, near: str | None = None
+    ) -> str:
+        """Self-attention of whole sequences, with vectors ``near`` [T, D, T] of distances; its weights [B, H, T, T]."""
         query, key, value = self._heads(graph, self._product(graph, f"{name}.qkv", stream.seen, name), 3)
+        if near is not None:
+            single = graph.op("MatMul", graph.op("Unsqueeze", query, graph.integers(3)), near)  # [B, H, T, 1, T]
+            scale = self.arithmetic.number(graph, 1 / math.sqrt(self.head))
+            mask = graph.op("Add", mask, graph.op("Mul", graph.op("Squeeze", single, graph.integers(3)), scale))
         weights = self._weights(graph, query, key, mask, transposed=True)
         stream.add(self._product(graph, f"{name}.output", self._merge(graph, weights, value)))
         return weights
@@ -224,11 +230,14 @@ class TransformerGraphs:
 
     def _encode(self, graph: GraphBuilder, source: str, lengths: str) -> tuple[list[str], list[str]]:
         """Return memory arrays in the order of ``memory``, and the attention weights of every layer."""
-        stream = self._start(graph, source, graph.op("Shape", source, start=1, end=2), "encoder")
+        size = graph.op("Shape", source, start=1, end=2)
+        stream = self._start(graph, source, size, "encoder")
         mask = valid_mask(graph, self.arithmetic, lengths, source, axis=1)
-        all_weights = []
+        order = Order(graph, self.arithmetic, self.config, size)
+        mask, all_weights = order.directed(mask), []
         for i in range(self.config.encoder_layers):
-            all_weights.append(self._self_attention(graph, f"encoder.{i}.attention", stream, mask))
+            name = f"encoder.{i}.attention"
+            all_weights.append(self._self_attention(graph, name, stream, mask, order.near(i)))
             stream.add(self._feed_forward(graph, f"encoder.{i}", stream.seen))
         annotations = self.arithmetic.operand(graph, "annotations", stream.seen)
         arrays = []
@@ -239,12 +248,17 @@ class TransformerGraphs:
         return arrays, all_weights
 
     def _start(self, graph: GraphBuilder, ids: str, size: str, side: str) -> Stream:
-        """Return embeddings plus positions of whole sequences: [B, S] → [B, S, W]."""
+        """Return embeddings plus positions, if they are added, of whole sequences: [B, S] → [B, S, W]."""
         stream = Stream(graph, self.arithmetic, self.config, side)
         own = side == "encoder" and not self.config.share_embeddings
         embedded = self.arithmetic.lookup(graph, SOURCE_EMBEDDING if own else EMBEDDING, ids)
-        positions = graph.op("Slice", graph.weight(POSITIONS), graph.integers(0), size)
-        stream.start(embedded, self.arithmetic.from_float(graph, positions))
+        if side == "decoder" or self.config.encoder_adds_positions:
+            table = graph.op("Slice", graph.weight(position_table(self.config)), graph.integers(0), size)
+            positions = self.arithmetic.from_float(graph, table)
+        else:
+            shape = graph.op("Concat", size, graph.integers(self.config.width), axis=0)
+            positions = graph.op("Expand", self.arithmetic.number(graph, 0.0), shape)
+        stream.start(embedded, positions)
         return stream
 
     def _product(self, graph: GraphBuilder, name: str, tensor: str, site: str | None = None) -> str:
