@@ -68,7 +68,8 @@ class Convolution(nn.Module):
 
     def forward(self, words: Tensor, lengths: Tensor) -> Encoded:
         """Return the maxima and each word's share of them, as the middle of a window."""
-        found = [torch.relu(convolution(words.transpose(1, 2))) for convolution in self.convolutions]
+        inside = (words * valid_positions(lengths, words.shape[1])[:, :, None]).transpose(1, 2)
+        found = [torch.relu(convolution(inside)) for convolution in self.convolutions]
         return maximum(torch.cat(found, 1).transpose(1, 2), lengths)
 
 

@@ -80,4 +80,4 @@ class RunLog(Callback):
         """Write the development scores, those of each corpus last."""
         if trainer.is_global_zero and not trainer.sanity_checking:
             each = sorted(name for name in trainer.callback_metrics if name.startswith("dev_bleu/"))
-            self._write(trainer, ("dev_loss", "dev_bleu", *each))
+            self._write(trainer, ("train_loss", "dev_loss", "dev_bleu", *each))

@@ -1,5 +1,6 @@
 """Numbers worked out by hand or by a second, slower way, for each part of the networks."""
 
+import itertools
 import math
 from typing import Any
 
@@ -203,10 +204,36 @@ def test_the_convolutional_encoder_is_pytorchs_convolution() -> None:
 def test_without_positions_the_encoder_sees_a_bag_of_words() -> None:
     source, shuffled = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[7, 2, 5, 6]])
     lengths, target = torch.tensor([4]), torch.tensor([[1, 9, 10]])
-    for positions, same in (("none", True), ("interleaved", False)):
+    ordered = ("interleaved", "learned", "relative", "directional")
+    for positions, same in (("none", True), *((name, False) for name in ordered)):
         net = network(transformer(positions=positions))
         one, other = (net.logits(net.decode(target, net.encode(ids, lengths)).hidden) for ids in (source, shuffled))
         assert torch.allclose(one, other, atol=1e-5) is same
+
+
+def test_relative_attention_adds_the_vector_of_a_clipped_distance_to_each_key() -> None:
+    torch.manual_seed(0)
+    attention, words = MultiHeadAttention(8, 2, 0.0, reach=2), torch.randn(1, 6, 8)
+    assert attention.relative is not None
+    nn.init.normal_(attention.relative)
+    keys, values = attention.keys_values(words)
+    weights = attention(words, keys, values, torch.ones(1, 1, 1, 6, dtype=torch.bool)).weights[0]
+    queries = attention.query(words).view(6, 2, 4)
+    for head, t in itertools.product(range(2), range(6)):
+        near = torch.stack([keys[0, head, s] + attention.relative[max(-2, min(2, s - t)) + 2] for s in range(6)])
+        torch.testing.assert_close(weights[head, t], torch.softmax(near @ queries[t, head] / 2, 0))
+
+
+def test_directional_heads_see_one_side_each() -> None:
+    net = network(transformer(positions="directional", heads=4))
+    weights = net.encode(torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]]), torch.tensor([4, 2])).attention
+    assert weights is not None
+    for row, length in ((0, 4), (1, 2)):
+        seen = weights[row, :, :, :length, :length] > 0
+        assert torch.equal(seen[:, :2], torch.ones_like(seen[:, :2]).tril())
+        assert torch.equal(seen[:, 2:], torch.ones_like(seen[:, 2:]).triu())
+    with pytest.raises(ValueError, match="even number of heads"):
+        transformer(positions="directional", heads=1)
 
 
 def test_maxout_takes_the_larger_of_two() -> None:
