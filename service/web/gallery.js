@@ -7,16 +7,17 @@ import { state } from "./state.js";
 
 // Each group with its models: the ending of a bundle's name, and what it is called.
 const RNN = "gallery-rnn";
+const PAPER = "gallery-transformer-base";
 // The repository has a small Transformer; the grid's own ones are too large for it.
 const transformer = () => (gallery().some((one) => one.name === "gallery-transformer") ? "gallery-transformer" : "gallery-transformer-small");
 const groups = (TRANSFORMER = transformer()) => [
   [t("Where a step looks"), [[RNN, t("soft")], [`${RNN}-attention-hard`, t("hard")], [`${RNN}-attention-local`, t("local")], [`${RNN}-attention-monotonic`, t("monotonic")], [`${RNN}-attention-none`, t("none")]]],
   [t("Score"), [[RNN, t("additive")], [`${RNN}-score-dot`, t("dot product")], [`${RNN}-score-scaled-dot`, t("scaled dot product")], [`${RNN}-score-general`, t("general")], [`${RNN}-score-gaussian`, t("Gaussian")], [`${RNN}-score-concat`, t("linear")]]],
-  [t("Network"), [[RNN, "GRU"], [`${RNN}-cell-lstm`, "LSTM"], [`${RNN}-encoder-convolutional`, t("convolutions")], [TRANSFORMER, "Transformer"]]],
+  [t("Network"), [[RNN, "GRU"], [`${RNN}-cell-lstm`, "LSTM"], [`${RNN}-encoder-convolutional`, t("convolutions")], [TRANSFORMER, "Transformer"], [PAPER, t("Transformer of the paper's shape")]]],
   [t("Query"), [[RNN, t("state before the previous word")], [`${RNN}-conditional`, t("state after the previous word")]]],
   [t("Links of an aligner"), [[RNN, t("unguided")], [`${RNN}-guided-alignment`, t("guided")], [TRANSFORMER, t("Transformer, unguided")], [`${TRANSFORMER}-guided-alignment`, t("Transformer, guided")]]],
   [t("Heads"), [[`${TRANSFORMER}-heads-1`, "1"], [TRANSFORMER, "4"], [`${TRANSFORMER}-heads-8`, "8"]]],
-  [t("Positions"), [[TRANSFORMER, t("with positions")], [`${TRANSFORMER}-positions-none`, t("without positions")]]],
+  [t("Positions"), [[TRANSFORMER, t("sinusoids")], [`${TRANSFORMER}-positions-learned`, t("learned")], [`${TRANSFORMER}-positions-relative`, t("relative")], [`${TRANSFORMER}-positions-directional`, t("directional")], [`${TRANSFORMER}-positions-none`, t("without positions")]]],
   [t("Layer norm"), [[TRANSFORMER, t("before each layer")], [`${TRANSFORMER}-norm-post`, t("after each layer")]]],
 ];
 const EXAMPLES = ["The small black cat does not see the red house.", "This evening my brother often shows a green key.", "The dog sees the cow."];

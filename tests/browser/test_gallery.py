@@ -50,6 +50,7 @@ def test_groups_and_single_kinds_are_switched_and_the_address_keeps_them(page: P
     expect(page.locator("#gallery .chooser[role=group]")).to_have_count(6)
     for group, kind, name in (
         ("Positions", "without positions", "gallery-transformer-small-positions-none"),
+        ("Positions", "relative", "gallery-transformer-small-positions-relative"),
         ("Query", "state after the previous word", "gallery-rnn-conditional"),
         ("Score", "dot product", "gallery-rnn-score-dot"),
     ):
