@@ -1,1 +1,1 @@
-"""Structured self-attentive sentence embeddings (Lin et al. 2017, arXiv 1703.03130): trained, exported, evaluated."""
+"""Sentence encoders: structured self-attentive embeddings (Lin et al. 2017, 1703.03130), and others on reviews."""
