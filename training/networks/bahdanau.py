@@ -80,7 +80,7 @@ class Bahdanau(nn.Module):
             else:
                 nn.init.zeros_(parameter)
         for embedding in (self.source_embedding, self.target_embedding):
-            nn.init.normal_(embedding.weight, std=self.config.embedding**-0.5)
+            nn.init.normal_(embedding.weight, std=self.config.embedding_deviation or self.config.embedding**-0.5)
         if self.config.tie_embeddings:
             self.target_embedding.weight = self.source_embedding.weight
             self.output.weight = self.source_embedding.weight

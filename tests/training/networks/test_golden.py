@@ -236,6 +236,14 @@ def test_directional_heads_see_one_side_each() -> None:
         transformer(positions="directional", heads=1)
 
 
+def test_embeddings_begin_with_the_deviation_of_the_recipe() -> None:
+    for given, expected in ((None, 1 / 8), (1.0, 1.0)):
+        torch.manual_seed(0)
+        net = build_network(bahdanau(embedding=64, output_size=64, embedding_deviation=given), 400)
+        assert isinstance(net, Bahdanau)
+        assert float(net.target_embedding.weight.std()) == pytest.approx(expected, rel=0.05)
+
+
 def test_maxout_takes_the_larger_of_two() -> None:
     output = DeepOutput(BahdanauConfig(kind="bahdanau", embedding=4, decoder_hidden=4, output_size=4), 4).eval()
     inputs = torch.ones(1, 4), torch.ones(1, 4), torch.ones(1, 4)
