@@ -129,7 +129,7 @@ class BahdanauConfig(Section):
     layer_dropout: float = Field(0.0, ge=0, lt=1)
     """Between the layers of encoder and decoder."""
     embedding_deviation: float | None = Field(None, gt=0)
-    """The standard deviation of the first embeddings; by default 1 / √embedding. With 1, as in d2l.ai, a hundred updates
+    """The standard deviation of the first embeddings; by default 1 / √embedding. With 1, as in d2l.ai, few updates
     teach more."""
     tie_embeddings: bool = False
     """Share source, target and output embeddings (needs a joint vocabulary)."""

@@ -241,7 +241,7 @@ def test_embeddings_begin_with_the_deviation_of_the_recipe() -> None:
         torch.manual_seed(0)
         net = build_network(bahdanau(embedding=64, output_size=64, embedding_deviation=given), 400)
         assert isinstance(net, Bahdanau)
-        assert float(net.target_embedding.weight.std()) == pytest.approx(expected, rel=0.05)
+        assert net.target_embedding.weight.std().item() == pytest.approx(expected, rel=0.05)
 
 
 def test_maxout_takes_the_larger_of_two() -> None:
