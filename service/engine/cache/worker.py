@@ -6,10 +6,10 @@ process. The rules:
 1. A finished sentence is answered at once. Its times are zero.
 2. Equal sentences in flight share one decode. Each has a future of its own: it is cancelled alone, and the decode is
    cancelled with its last sharer.
-3. A sentence of a short request does not wait for the decode of a long request, which waits longer in the engine's
-   queue. It is decoded by itself, and the decode that ends first answers all.
-4. If a decode reaches the deadline of the request that began it, it begins again for sharers that have more time.
-5. A stream is answered from finished streams, whose results have the weights of their steps, but does not join a
+3. A sentence joins no decode that may end too late for it: one of a long request, which waits longer in the engine's
+   queue, if its own request is short, or one with less than half of its own time. It begins another one, which later
+   sentences join.
+4. A stream is answered from finished streams, whose results have the weights of their steps, but does not join a
    decode in flight: it would miss the first tokens. A finished stream also answers the same greedy translation.
 """
 
@@ -22,7 +22,6 @@ from functools import partial
 
 from service.bundle.load import Bundle
 from service.engine.cache.results import ResultCache, ResultKey, key_of
-from service.engine.errors import DeadlineExceeded
 from service.engine.events import EventListener, SentencesLookedUp, ignore_event
 from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 from service.engine.loader import EngineSettings, LoadedWorker, WorkerFactory
@@ -30,6 +29,8 @@ from service.engine.model.device import Placement
 from service.engine.scheduling.admission import WorkerStatus
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.scheduler import SHORT_TOKENS
+
+LEAST_TIME = 0.5  # the share of its own time that a sentence finds left in a decode that it joins
 
 
 def with_cache(open_worker: WorkerFactory, results: ResultCache) -> WorkerFactory:
@@ -49,30 +50,20 @@ def scope_of(digest: str, placement: Placement) -> str:
 
 
 @dataclass(slots=True, eq=False)
-class _Sharer:
-    """One caller of a decode."""
-
-    job: SentenceJob
-    joined: float
-    future: Future[SentenceResult] = field(default_factory=Future)
-
-    @property
-    def deadline(self) -> float:
-        """Return the time until which the caller waits."""
-        return float("inf") if self.job.deadline is None else self.job.deadline
-
-
-@dataclass(slots=True, eq=False)
 class _SharedDecode:
     """A sentence that is being translated, for all of its sharers."""
 
     key: ResultKey
     began: float
+    deadline: float  # infinity: none
     short: bool  # whether it was submitted as part of a short request
-    open: bool = False  # whether others may join
-    over: bool = False
-    sharers: list[_Sharer] = field(default_factory=list)
-    attempts: list[Future[SentenceResult]] = field(default_factory=list)  # decodes; the first to end counts
+    fresh: bool  # whether its result is not to be kept
+    sharers: dict[Future[SentenceResult], float] = field(default_factory=dict)  # with the time at which each joined
+    running: Future[SentenceResult] | None = None
+
+    def ends_in_time(self, deadline: float, short: bool, now: float) -> bool:
+        """Return whether a sentence with this deadline may wait for it; `short`: its request is short."""
+        return self.short >= short and self.deadline - now >= LEAST_TIME * (deadline - now)
 
 
 class CachedWorker:
@@ -138,11 +129,11 @@ class CachedWorker:
                 if found is not None:
                     futures.append(_answered(found))
                     continue
-                shared, runs = self._join(key, job, short)
-                sharer = _Sharer(job, self._clock())
-                shared.sharers.append(sharer)
-                futures.append(sharer.future)
-                sharer.future.add_done_callback(partial(self._left, shared, sharer))
+                now, future = self._clock(), Future[SentenceResult]()
+                shared, runs = self._join(key, job, short, now)
+                shared.sharers[future] = now
+                futures.append(future)
+                future.add_done_callback(partial(self._left, shared))
                 if runs:
                     to_run.append((shared, job))
         if to_run:
@@ -151,97 +142,63 @@ class CachedWorker:
         self._on_event(SentencesLookedUp(self._name, len(jobs) - missing, missing - len(to_run), len(to_run)))
         return futures
 
-    def _join(self, key: ResultKey, job: SentenceJob, short: bool) -> tuple[_SharedDecode, bool]:
-        """Return the shared decode of a job, and whether the job has to be submitted for it."""
+    def _join(self, key: ResultKey, job: SentenceJob, short: bool, now: float) -> tuple[_SharedDecode, bool]:
+        """Return the decode that a job shares, and whether it has to be submitted for that."""
         alone = job.fresh or job.listener is not None
-        shared = None if alone else self._decodes.get(key)
-        if shared is None:
-            shared = _SharedDecode(key, self._clock(), short, open=not alone)
-            if shared.open:
-                self._decodes[key] = shared
-            return shared, True
-        runs = short and not shared.short
-        shared.short = shared.short or short
-        return shared, runs
+        deadline = float("inf") if job.deadline is None else job.deadline
+        running = None if alone else self._decodes.get(key)
+        if running is not None and running.ends_in_time(deadline, short, now):
+            return running, False
+        shared = _SharedDecode(key, now, deadline, short, job.fresh)
+        if not alone:
+            self._decodes[key] = shared
+        return shared, True
 
     def _run(
         self, to_run: Sequence[tuple[_SharedDecode, SentenceJob]], futures: Sequence[Future[SentenceResult]]
     ) -> None:
         """Submit the jobs of new shared decodes; if they are refused, the call ends without a trace."""
         try:
-            attempts = self._worker.submit_all([job for _, job in to_run])
+            running = self._worker.submit_all([job for _, job in to_run])
         except BaseException as error:
             for future in futures:
                 future.cancel()
             for shared, _ in to_run:
-                if not shared.attempts:  # a call in another thread may have joined it meanwhile
-                    self._end(shared, error)
+                self._end(shared, error)  # for a call in another thread that has joined it meanwhile
             raise
-        for attempt, (shared, _) in zip(attempts, to_run, strict=True):
-            self._watch(shared, attempt)
+        for future, (shared, _) in zip(running, to_run, strict=True):
+            shared.running = future
+            future.add_done_callback(partial(self._ended, shared))
 
-    def _watch(self, shared: _SharedDecode, attempt: Future[SentenceResult]) -> None:
-        with self._lock:
-            shared.attempts.append(attempt)
-            useless = shared.over
-        attempt.add_done_callback(partial(self._attempt_ended, shared))
-        if useless:
-            attempt.cancel()
-
-    def _attempt_ended(self, shared: _SharedDecode, attempt: Future[SentenceResult]) -> None:
-        """Answer the sharers of a decode, one of whose attempts has ended."""
-        if attempt.cancelled():
-            return
-        error = attempt.exception()
-        if error is None:
-            self._end(shared, attempt.result())
-            return
-        with self._lock:
-            shared.attempts.remove(attempt)
-            if shared.over or shared.attempts:
-                return
-            last = max(shared.sharers, key=lambda sharer: sharer.deadline, default=None)
-        if last is None or last.deadline <= self._clock() or not isinstance(error, DeadlineExceeded):
-            self._end(shared, error)
-            return
-        try:  # for the sharers with more time; each of the others ends at its own deadline
-            [again] = self._worker.submit_all([last.job])
-        except Exception as refusal:
-            self._end(shared, refusal)
-        else:
-            self._watch(shared, again)
+    def _ended(self, shared: _SharedDecode, future: Future[SentenceResult]) -> None:
+        if not future.cancelled():
+            self._end(shared, future.exception() or future.result())
 
     def _end(self, shared: _SharedDecode, outcome: SentenceResult | BaseException) -> None:
-        """Give every sharer its answer, keep a result, and cancel the decodes that still run."""
-        if isinstance(outcome, SentenceResult) and not (shared.over or any(each.job.fresh for each in shared.sharers)):
+        """Give every sharer its answer, and keep a result."""
+        if isinstance(outcome, SentenceResult) and not shared.fresh:
             self._results.put(shared.key, outcome)
-        sharers, attempts = self._take(shared)
-        for sharer in sharers:
-            _resolve(sharer, outcome, shared.began)
-        for attempt in attempts:
-            attempt.cancel()
+        for future, joined in self._close(shared).items():
+            _resolve(future, outcome, joined - shared.began)
 
-    def _take(self, shared: _SharedDecode) -> tuple[list[_Sharer], list[Future[SentenceResult]]]:
-        """Close a shared decode and return its sharers and its attempts."""
+    def _close(self, shared: _SharedDecode) -> dict[Future[SentenceResult], float]:
+        """Close a shared decode and return its sharers."""
         with self._lock:
-            shared.over = True
             if self._decodes.get(shared.key) is shared:
                 del self._decodes[shared.key]
-            sharers, shared.sharers = shared.sharers, []
-            return sharers, list(shared.attempts)
+            sharers, shared.sharers = shared.sharers, {}
+            return sharers
 
-    def _left(self, shared: _SharedDecode, sharer: _Sharer, future: Future[SentenceResult]) -> None:
+    def _left(self, shared: _SharedDecode, future: Future[SentenceResult]) -> None:
         """Remove a sharer that was cancelled; the last one takes the decode with it."""
         if not future.cancelled():
             return
         with self._lock:
-            if shared.over or sharer not in shared.sharers:
+            if shared.sharers.pop(future, None) is None or shared.sharers:
                 return
-            shared.sharers.remove(sharer)
-            if shared.sharers:
-                return
-        for attempt in self._take(shared)[1]:
-            attempt.cancel()
+            self._close(shared)
+        if shared.running is not None:
+            shared.running.cancel()
 
 
 def _answered(result: SentenceResult) -> Future[SentenceResult]:
@@ -250,13 +207,13 @@ def _answered(result: SentenceResult) -> Future[SentenceResult]:
     return future
 
 
-def _resolve(sharer: _Sharer, outcome: SentenceResult | BaseException, began: float) -> None:
-    if not sharer.future.set_running_or_notify_cancel():
+def _resolve(future: Future[SentenceResult], outcome: SentenceResult | BaseException, missed: float) -> None:
+    if not future.set_running_or_notify_cancel():
         return
     if isinstance(outcome, SentenceResult):
-        sharer.future.set_result(_as_seen(outcome, sharer.joined - began))
+        future.set_result(_as_seen(outcome, missed))
     else:
-        sharer.future.set_exception(outcome)
+        future.set_exception(outcome)
 
 
 def _as_seen(result: SentenceResult, missed: float) -> SentenceResult:

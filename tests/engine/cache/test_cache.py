@@ -117,13 +117,12 @@ def test_a_refused_request_leaves_no_trace_and_finished_sentences_are_not_refuse
 
 
 def test_a_short_request_does_not_wait_for_the_decode_of_a_long_one(cached: Cached) -> None:
-    [shared, other] = cached.ask(job(), job(*LONG))
-    [short] = cached.ask(job())
+    long = cached.ask(job(), job(*LONG))
+    [short], [later] = cached.ask(job()), cached.ask(job())
     assert cached.asked_of_model == [(7, 8), LONG, (7, 8)]
     cached.finish()
-    assert short.result(0).hypotheses == shared.result(0).hypotheses
-    assert cached.model.futures[0].cancelled()  # its rows are free
-    assert not other.done()
+    assert short.result(0).hypotheses == later.result(0).hypotheses == OUTCOME.hypotheses
+    assert not any(future.done() for future in long)
 
 
 def test_a_long_request_joins_the_decode_of_a_short_one(cached: Cached) -> None:
@@ -132,20 +131,15 @@ def test_a_long_request_joins_the_decode_of_a_short_one(cached: Cached) -> None:
     assert cached.asked_of_model == [(7, 8), LONG]
 
 
-@pytest.mark.parametrize("refused", [False, True])
-def test_a_decode_that_reaches_its_deadline_begins_again_for_sharers_with_more_time(
-    cached: Cached, refused: bool
+@pytest.mark.parametrize(("deadline", "joins"), [(None, True), (115.0, True), (109.9, False)])
+def test_a_sentence_joins_no_decode_with_less_than_half_of_its_own_time(
+    cached: Cached, deadline: float | None, joins: bool
 ) -> None:
-    [_], [second] = cached.ask(job(deadline=101.0)), cached.ask(job(deadline=105.0))
-    cached.now = 101.0
-    cached.model.error = FULL if refused else None
+    [first], [second] = cached.ask(job(deadline=deadline)), cached.ask(job(deadline=120.0))
+    assert len(cached.model.jobs) == (1 if joins else 2)
     cached.model.futures[0].set_exception(DeadlineExceeded("Too late."))
-    if refused:
-        assert second.exception(0) is FULL
-    else:
-        assert cached.model.jobs[1].deadline == 105.0
-        cached.finish()
-        assert second.result(0)
+    assert isinstance(first.exception(0), DeadlineExceeded)
+    assert second.done() is joins
 
 
 def test_a_sharer_sees_only_the_time_since_it_joined(cached: Cached) -> None:
