@@ -1,14 +1,14 @@
 """The translation engine as a library: text in, translation out, no HTTP.
 
-Other packages import the public names from here. Names that need tokenizers and schema checks are loaded
-at the first use, because the command line and the renderer processes do not need them.
+Other packages import the public names from here. None of them loads ONNX Runtime, which a process without models does
+not need.
 """
 
-import importlib
 import os
-from typing import TYPE_CHECKING
 
 from service.engine.attention.quality_signals import LEAST_ATTENTION as LEAST_ATTENTION
+from service.engine.cache.results import ResultCache as ResultCache
+from service.engine.cache.worker import with_cache as with_cache
 from service.engine.errors import BundleCorrupt as BundleCorrupt
 from service.engine.errors import BundleError as BundleError
 from service.engine.errors import BundleIncompatible as BundleIncompatible
@@ -66,10 +66,31 @@ from service.engine.languages.tags import Languages as Languages
 from service.engine.languages.tags import Pair as Pair
 from service.engine.languages.tags import canonical as canonical
 from service.engine.languages.tags import pairs_of as pairs_of
+from service.engine.lazy.memory import MEBIBYTE as MEBIBYTE
+from service.engine.lazy.memory import expected_bytes as expected_bytes
+from service.engine.lazy.memory import map_large_blocks as map_large_blocks
+from service.engine.lazy.memory import release_memory as release_memory
+from service.engine.lazy.memory import trim_memory as trim_memory
+from service.engine.loader import EngineHost as EngineHost
+from service.engine.loader import EngineSettings as EngineSettings
+from service.engine.loader import LoadedWorker as LoadedWorker
+from service.engine.loader import WorkerFactory as WorkerFactory
+from service.engine.loader import default_engine_processes as default_engine_processes
+from service.engine.loader import info_of as info_of
+from service.engine.loader import load_worker as load_worker
+from service.engine.loader import open_translator as open_translator
+from service.engine.loader import own_cores as own_cores
+from service.engine.loader import own_process as own_process
+from service.engine.loader import own_providers as own_providers
+from service.engine.model.device import CPU as CPU
+from service.engine.model.device import ModelSettings as ModelSettings
+from service.engine.model.device import Placement as Placement
+from service.engine.model.device import place_among as place_among
 from service.engine.model_info import ModelInfo as ModelInfo
 from service.engine.model_info import ModelState as ModelState
 from service.engine.model_info import ModelStateName as ModelStateName
 from service.engine.model_info import WorkerState as WorkerState
+from service.engine.registry import Registry as Registry
 from service.engine.scheduling.admission import QueueStatus as QueueStatus
 from service.engine.scheduling.admission import WorkerStatus as WorkerStatus
 from service.engine.scheduling.admission import admission_error as admission_error
@@ -78,12 +99,16 @@ from service.engine.scheduling.admission import require_running as require_runni
 from service.engine.scheduling.interface import SentenceWorker as SentenceWorker
 from service.engine.scheduling.pending import DEFAULT_ROWS as DEFAULT_ROWS
 from service.engine.scheduling.pending import Budget as Budget
+from service.engine.scheduling.pending import WorkerSettings as WorkerSettings
+from service.engine.scheduling.worker import Worker as Worker
 from service.engine.search.options import normalised_score as normalised_score
 from service.engine.text.answer_checks import is_better as is_better
 from service.engine.text.answer_checks import is_checked as is_checked
 from service.engine.text.answer_checks import problems_of as problems_of
 from service.engine.text.registers import formality_note as formality_note
 from service.engine.text.registers import in_other_register as in_other_register
+from service.engine.text.segmenter import split_sentences as split_sentences
+from service.engine.text.tokenizer import check_text as check_text
 from service.engine.thread_pools import TEXT_POOL as TEXT_POOL
 from service.engine.thread_pools import BoundedPool as BoundedPool
 from service.engine.thread_pools import in_daemon_thread as in_daemon_thread
@@ -93,6 +118,7 @@ from service.engine.translation.legs import Translates as Translates
 from service.engine.translation.legs import check_room as check_room
 from service.engine.translation.legs import stream_in_legs as stream_in_legs
 from service.engine.translation.legs import translate_in_legs as translate_in_legs
+from service.engine.translation.translator import Translator as Translator
 from service.engine.types import MAX_LENGTH_PENALTY as MAX_LENGTH_PENALTY
 from service.engine.types import AttentionMap as AttentionMap
 from service.engine.types import AttentionOptions as AttentionOptions
@@ -113,63 +139,5 @@ from service.engine.types import ValueHandling as ValueHandling
 from service.engine.values.terms import Glossary as Glossary
 from service.engine.values.terms import Term as Term
 
-if TYPE_CHECKING:
-    from service.engine.cache.results import ResultCache as ResultCache
-    from service.engine.cache.worker import with_cache as with_cache
-    from service.engine.lazy.memory import MEBIBYTE as MEBIBYTE
-    from service.engine.lazy.memory import expected_bytes as expected_bytes
-    from service.engine.lazy.memory import map_large_blocks as map_large_blocks
-    from service.engine.lazy.memory import release_memory as release_memory
-    from service.engine.lazy.memory import trim_memory as trim_memory
-    from service.engine.loader import EngineHost as EngineHost
-    from service.engine.loader import EngineSettings as EngineSettings
-    from service.engine.loader import LoadedWorker as LoadedWorker
-    from service.engine.loader import WorkerFactory as WorkerFactory
-    from service.engine.loader import default_engine_processes as default_engine_processes
-    from service.engine.loader import info_of as info_of
-    from service.engine.loader import load_worker as load_worker
-    from service.engine.loader import open_translator as open_translator
-    from service.engine.loader import own_cores as own_cores
-    from service.engine.loader import own_process as own_process
-    from service.engine.loader import own_providers as own_providers
-    from service.engine.model.device import CPU as CPU
-    from service.engine.model.device import ModelSettings as ModelSettings
-    from service.engine.model.device import Placement as Placement
-    from service.engine.model.device import place_among as place_among
-    from service.engine.registry import Registry as Registry
-    from service.engine.scheduling.pending import WorkerSettings as WorkerSettings
-    from service.engine.scheduling.worker import Worker as Worker
-    from service.engine.text.segmenter import split_sentences as split_sentences
-    from service.engine.text.tokenizer import check_text as check_text
-    from service.engine.translation.translator import Translator as Translator
-
 # ONNX Runtime's Linux packages send telemetry unless this is set before the first import.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-
-_LOADED_LATER = {
-    name: module
-    for module, names in {
-        ".cache.results": "ResultCache",
-        ".cache.worker": "with_cache",
-        ".lazy.memory": "MEBIBYTE expected_bytes map_large_blocks release_memory trim_memory",
-        ".loader": "EngineHost EngineSettings LoadedWorker WorkerFactory default_engine_processes info_of "
-        "load_worker open_translator own_cores own_process own_providers",
-        ".model.device": "CPU ModelSettings Placement place_among",
-        ".registry": "Registry",
-        ".scheduling.pending": "WorkerSettings",
-        ".scheduling.worker": "Worker",
-        ".text.segmenter": "split_sentences",
-        ".text.tokenizer": "check_text",
-        ".translation.translator": "Translator",
-    }.items()
-    for name in names.split()
-}
-
-
-if not TYPE_CHECKING:  # otherwise any name would pass the type check
-
-    def __getattr__(name: str) -> object:
-        """Return a public name from its module, which is loaded for this; see PEP 562."""
-        if name not in _LOADED_LATER:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(_LOADED_LATER[name], __name__), name)
