@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from service.bundle.wrapping import Span
 from service.engine.text.replacements import replaced
-from service.engine.text.short_strings import ShortString, Words
+from service.engine.text.spelling import WORD, Spelling, Words
 from service.engine.values.value import DIGIT_KINDS, Value
 
 CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
@@ -19,7 +20,6 @@ LONGEST_ACRONYM = 5
 LEAST_EMPHASISED = 4  # letters of a word in capitals in a sentence: shorter ones are US, IT, WHO
 LEAST_OF_TWO = 8  # of one that the vocabulary has in two parts, as it has many acronyms
 _CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]\W?[A-ZÀ-ÖØ-Þ]")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SPACED_MARK = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.!?…]+$)")
 _SPACED_STOP = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.…]+$)")  # French has a space before ! and ?
 _MARKS = ".!?…"
@@ -44,9 +44,7 @@ def may_be_respelled(text: str) -> bool:
     return bool(_CAPITALS.search(text) or _SPACED.search(text) or _SMALL.match(text))
 
 
-def respelled(
-    text: str, languages: tuple[str, str], tokenizer: Words, values: Sequence[Value] = ()
-) -> ShortString | None:
+def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: Sequence[Value] = ()) -> Spelling | None:
     """Return how a sentence is read and written if it is respelled; None for any other.
 
     ``languages`` are those of the text and of its translation; ``values`` of the text are left alone.
@@ -54,28 +52,35 @@ def respelled(
     protected = [(value.start, value.end) for value in values]
     words = [
         word
-        for word in _WORD.finditer(text)
+        for word in WORD.finditer(text)
         if not any(word.start() < end and start < word.end() for start, end in protected)
     ]
     language = languages[0].partition("-")[0].lower()
-    capitals = _is_in_capitals([word[0] for word in words], tokenizer)
+    capitals = is_in_capitals([word[0] for word in words], tokenizer)
     careless = not capitals and text[-1:] in _MARKS and _knows_capitals(text, tokenizer)
     read = text
     loud = [] if capitals else [number for number, word in enumerate(words) if _is_emphasised(word[0], tokenizer)]
     all_small = careless and text.islower() and bool(words) and words[0].start() == 0
     if capitals or all_small or loud:
-        begins = [True, *(word[0].lower() in _TITLES for word in words)]
-        chosen = loud or range(len(words))
-        english = language == "en"
-        small = [(words[at].span(), _small(words[at][0], begins[at], tokenizer, english)) for at in chosen]
-        read, _ = replaced(text, small)
-        read = _USUAL.sub(lambda found: _CAPITAL[found[0]], read) if english and not loud else read
+        read = usual_spelling(text, [word.span() for word in words], tokenizer, language, loud)
     mark = (_SPACED_STOP if language == "fr" else _SPACED_MARK).search(read) if capitals or careless else None
     if read == text and mark is None:
         return None
     read, replacements = replaced(read, [] if mark is None else [(mark.span(), "")])
     kept = tuple(value.written for value in values if not value.is_soft and value.kind not in DIGIT_KINDS)
-    return ShortString(text=text, read=read, replacements=tuple(replacements), capitals=capitals, kept=kept)
+    return Spelling(text=text, read=read, replacements=tuple(replacements), capitals=capitals, kept=kept)
+
+
+def usual_spelling(
+    text: str, words: Sequence[Span], tokenizer: Words, language: str, chosen: Sequence[int] = ()
+) -> str:
+    """Return a text with its words, or the chosen ones of them, in their usual spelling; it keeps its length."""
+    english = language.partition("-")[0].lower() == "en"
+    own = [text[start:end] for start, end in words]
+    begins = [True, *(word.lower() in _TITLES for word in own)]
+    small = [(words[at], _small(own[at], begins[at], tokenizer, english)) for at in chosen or range(len(words))]
+    read, _ = replaced(text, small)
+    return _USUAL.sub(lambda found: _CAPITAL[found[0]], read) if english and not chosen else read
 
 
 def _knows_capitals(text: str, tokenizer: Words) -> bool:
@@ -84,7 +89,7 @@ def _knows_capitals(text: str, tokenizer: Words) -> bool:
     return len(first.upper()) == 1 and len(tokenizer.word(first.upper())) == 1
 
 
-def _is_in_capitals(words: Sequence[str], tokenizer: Words) -> bool:
+def is_in_capitals(words: Sequence[str], tokenizer: Words) -> bool:
     """Return whether words are in capitals, and not one acronym alone."""
     letters = "".join(words)
     upper = sum(map(str.isupper, letters))

@@ -10,7 +10,8 @@ from service.bundle.wrapping import Span, cut_sentence, outside, trimmed, wrap
 from service.engine.text.respelling import may_be_respelled, respelled
 from service.engine.text.segmenter import list_marker, split_sentences
 from service.engine.text.sentence import Sentence
-from service.engine.text.short_strings import ShortString, may_be_short, short_string
+from service.engine.text.short_strings import may_be_short, short_string
+from service.engine.text.spelling import Spelling
 from service.engine.text.tokenizer import Tokenizer, Tokenizers, check_text
 from service.engine.text.valued_sentence import ValuedSentence, valued_sentence
 from service.engine.values.finder import ValueRules, find_values
@@ -144,7 +145,7 @@ def _with_places(
 
 
 def _read_otherwise(
-    read_as: Callable[..., ShortString | None],
+    read_as: Callable[..., Spelling | None],
     text: str,
     tokenizers: Tokenizers,
     segmentation: SegmentationOptions,

@@ -14,7 +14,8 @@ from service.bundle.wrapping import Span, join
 from service.engine.attention import alignment
 from service.engine.jobs import FloatArray, Hypothesis, ScoringResult, SearchTrace
 from service.engine.text.respelling import respelled
-from service.engine.text.short_strings import ShortString, short_string
+from service.engine.text.short_strings import short_string
+from service.engine.text.spelling import Spelling
 from service.engine.text.tokenizer import Decoded, Tokenizer, Tokenizers
 from service.engine.text.valued_sentence import TermReading, ValuedSentence, valued_sentence
 from service.engine.types import SentenceDetail, SentenceQuality, Token, Translation, ValuePath
@@ -32,7 +33,7 @@ class Sentence:
     start: int
     ids: tuple[int, ...]  # what the model reads, the end token last
     valued: ValuedSentence | None = None  # with its values in what is read
-    short: ShortString | None = None  # it is read in another spelling, and its translation is written in the first
+    short: Spelling | None = None  # it is read in another spelling, and its translation is written in the first
 
     @property
     def end(self) -> int:

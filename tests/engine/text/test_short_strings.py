@@ -5,7 +5,8 @@ import re
 import pytest
 
 from service.engine.text.answer_checks import Problem, is_better, is_checked, problems_of
-from service.engine.text.short_strings import ShortString, may_be_short, short_string
+from service.engine.text.short_strings import may_be_short, short_string
+from service.engine.text.spelling import Spelling
 from service.engine.text.tokenizer import Decoded
 from service.engine.types import SentenceQuality, Token, Translation
 from service.engine.values.finder import ValueRules, find_values
@@ -21,11 +22,11 @@ class Vocabulary:
         return (0,) if known else tuple(range(len(text)))
 
 
-def short(text: str, source: str = "en", target: str = "fr") -> ShortString | None:
+def short(text: str, source: str = "en", target: str = "fr") -> Spelling | None:
     return short_string(text, (source, target), Vocabulary(), find_values(text, ValueRules(source, target)))
 
 
-def known_short(text: str, source: str = "en", target: str = "fr") -> ShortString:
+def known_short(text: str, source: str = "en", target: str = "fr") -> Spelling:
     found = short(text, source, target)
     assert found is not None
     assert found.text == text
@@ -46,6 +47,7 @@ def written(text: str, translation: str, target: str = "fr") -> str:
     ("text", "expected"),
     [
         ("SAVE CHANGES", "Save changes"),
+        ("MAY I OPEN THE FILE", "May I open the file"),
         ("USB", "USB"),
         ("PDF FILE", "PDF file"),
         ("SAVE %s CHANGES", "Save %s changes"),
