@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from service.engine.jobs import FinishReason
+from service.engine.jobs import FinishReason, sent_as_fields
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class LoadChanged:
     """The numbers of running rows and sentences, or of waiting sentences, have changed."""
@@ -20,6 +21,7 @@ class LoadChanged:
     queued: int
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class StepDone:
     """One decoder step is done."""
@@ -29,6 +31,7 @@ class StepDone:
     seconds: float
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class SentenceFinished:
     """The translation of a sentence is complete."""
@@ -67,6 +70,7 @@ class RunFailed:
     model: str
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class StageDone:
     """A stage of the work is complete, perhaps for several calls together."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,15 @@ IntArray = npt.NDArray[np.int64]
 # the model's steps return them; in the worker's thread, so it must only pass them on.
 TokenListener = Callable[[int, float, FloatArray | None], None]
 MAX_BEAM_SIZE = 8
+Class = TypeVar("Class")
+
+
+def sent_as_fields(kind: type[Class]) -> type[Class]:
+    """Let the objects of a frozen data class be pickled as their fields, in half the time of its own way."""
+    own: Any = kind
+    fields = attrgetter(*own.__match_args__)
+    own.__reduce__ = lambda value: (own, fields(value))
+    return kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +61,7 @@ class AttentionScores:
         return np.asarray(summands, np.float32)
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
     """Decoding options of one sentence, checked and complete; lengths are in tokens."""
@@ -64,6 +75,7 @@ class SearchOptions:
     prefix: tuple[int, ...] = ()  # every hypothesis begins with these tokens, which are certain: log-probability 0
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class SentenceJob:
     """One sentence for a worker: its token ids (ending with </s>), search options and deadline."""
@@ -79,6 +91,7 @@ class SentenceJob:
     step_weights: bool = False  # record the aligning head's weights at each step; greedy search only
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
     """One finished candidate; `ids` ends with </s> exactly when finish_reason is "eos"."""
@@ -111,6 +124,7 @@ class SearchTrace:
     best: tuple[int, ...]  # the way to the best one: T + 1 indices, 0 first
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class SentenceResult:
     """The result of a SentenceJob, best hypothesis first; never empty."""

@@ -16,8 +16,6 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from service.engine_process.packing import packed, unpacked
-
 Incoming = TypeVar("Incoming")
 Outgoing = TypeVar("Outgoing")
 
@@ -234,7 +232,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         try:
             for batch in self._batches.feed(data):
                 for message in pickle.loads(batch):
-                    self._handle(unpacked(message))
+                    self._handle(message)
         except Exception:
             _LOG.exception("A message from the other process could not be read")
             self._hang_up()
@@ -262,7 +260,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
 
 def _framed(messages: list[Any]) -> bytes:
     """Return pickled messages, preceded by their length."""
-    pickled = pickle.dumps([packed(message) for message in messages], pickle.HIGHEST_PROTOCOL)
+    pickled = pickle.dumps(messages, pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(pickled)) + pickled
 
 

@@ -1,5 +1,8 @@
 """The messages between the HTTP process and an engine process: all can be pickled, none holds text.
 
+The frequent ones are pickled as their fields: every request has a Translate and a Done, every step a few events, and
+every token of a stream a TokenChosen.
+
 `worker` is the number of a model in a process, `number` that of a job.
 """
 
@@ -17,6 +20,7 @@ from service.engine import (
     SentenceJob,
     SentenceResult,
     WorkerStatus,
+    sent_as_fields,
 )
 
 
@@ -42,6 +46,7 @@ class Order:
     drain: float = 0.0  # of "stop": seconds for its requests to finish
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class Translate:
     """Translate the sentences of one request, all or none; a job may request scores, which its answer then has.
@@ -102,6 +107,7 @@ class Stopped:
     worker: int
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class Done:
     """A job is done."""
@@ -118,6 +124,7 @@ class Failed:
     error: EngineError
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class TokenChosen:
     """A token was chosen in a sentence whose tokens are sent back."""
@@ -136,6 +143,7 @@ class StatusReport:
     status: WorkerStatus
 
 
+@sent_as_fields
 @dataclass(frozen=True, slots=True)
 class EventReport:
     """An event of a worker, for its listener."""

@@ -1,7 +1,6 @@
 """Messages between two ends: all of them, whole and in order, and both ends learn when it is over."""
 
 import asyncio
-import dataclasses
 import pickle
 import queue
 import socket
@@ -27,7 +26,6 @@ from service.engine.jobs import WeightSelection
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from service.engine_process import channel as channel_module
 from service.engine_process.channel import MessageChannel
-from service.engine_process.packing import EVENTS, packed, unpacked
 from service.engine_process.protocol import Cancel, Done, EventReport, Failed, FromEngine, TokenChosen, Translate
 from service.engine_process.server.engine_server import latest_loads
 
@@ -255,19 +253,7 @@ MESSAGES = [
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
 def test_a_message_arrives_as_it_was_sent(message: object) -> None:
-    assert unpacked(pickle.loads(pickle.dumps(packed(message)))) == message
-
-
-def test_the_examples_change_every_default_so_that_no_field_can_be_forgotten() -> None:
-    for example in (JOB, SEARCH, RESULT):
-        left = {
-            field.name
-            for field in dataclasses.fields(example)
-            if field.default is not dataclasses.MISSING and getattr(example, field.name) == field.default
-        }
-        # Listeners stay behind, and the others are sent as they are, whatever they hold (test_cluster.py).
-        assert left <= {"listener", "scores", "trace", "step_weights"}
-    assert {type(each.event) for each in MESSAGES if isinstance(each, EventReport)} == set(EVENTS)
+    assert pickle.loads(pickle.dumps(message, pickle.HIGHEST_PROTOCOL)) == message
 
 
 def load(worker: int, rows: int) -> EventReport:
