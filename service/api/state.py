@@ -11,7 +11,7 @@ from service.api.languages import LanguageDetection, language_name
 from service.bundle.repository import Change
 from service.detection import Guess
 from service.embedding import Embedder
-from service.engine import EngineError, Glossary, Languages, ModelInfo, ModelState, Pair, Translates, in_order, pairs_of
+from service.engine import EngineError, Glossary, Languages, ModelInfo, ModelState, Pair, Translates
 from service.glossaries.checks import Entries, InvalidGlossary, glossary_of
 from service.glossaries.folder import GlossaryFolder
 from service.logs import get_logger
@@ -121,13 +121,6 @@ class Service:
         Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
         return [self.registry.resolve(*leg, model) for leg in self.languages.legs(source, target)]
-
-    def second_model(self, first: ModelInfo, pair: Pair) -> Translates | None:
-        """Return the best model of a pair beside the one that translates it; None if no other works."""
-        unfit = {first.name, *(each.name for each in self.registry.states() if each.state == "failed")}
-        others = [info for info in self.registry.models() if info.name not in unfit and pair in pairs_of(info)]
-        ranked = in_order(others, self.settings.default_models, pair)
-        return self.registry.resolve(*pair, ranked[0].name) if ranked else None
 
     def failure_warnings(self, pair: Pair, model: str | None) -> list[dict[str, Any]]:
         """Return a warning for each model that has failed, so that another one translates a pair in its place."""

@@ -25,9 +25,6 @@ from service.engine import (
     TranslationOptions,
     formality_note,
     in_other_register,
-    is_better,
-    is_checked,
-    problems_of,
     translate_in_legs,
 )
 from service.glossaries.checks import Entries
@@ -47,7 +44,6 @@ class Job:
     options: TranslationOptions
     html: bool = False
     glossary: str | Entries | None = None  # the name of a glossary, or its entries
-    second_model: bool = False  # ask the other model of the pair where a short text fails its checks
 
 
 @dataclass(slots=True)
@@ -57,7 +53,6 @@ class Answered:
     translation: Translation
     guess: Guess | None = None  # its language, where that was detected
     warnings: list[dict[str, Any]] = field(default_factory=list)
-    second: dict[str, Any] | None = None  # why another model has translated it: its name, and the first one's problems
 
 
 async def run_job(job: Job, service: Service, context: RequestContext) -> list[Answered]:
@@ -84,8 +79,6 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> list[A
         if options.formality != "default":
             for each in own:
                 each.warnings += _formality_warnings(each.translation, options.formality, legs[-1])
-        if job.second_model and len(legs) == 1 and not job.html:
-            await ask_second_model(service.second_model(legs[0].info, pair), texts, own, options, deadline.at)
 
     async def translate_all() -> None:
         await _together([translate_group(*group) for group in groups.items()])
@@ -255,34 +248,6 @@ def answer(job: Job, found: Sequence[Answered]) -> dict[str, Any]:
         parts["details"] = [render_details(translation) for translation in translations]
     if job.options.min_quality is not None:
         parts["low_quality"] = [render_low_quality(translation) for translation in translations]
-    if job.second_model:
-        parts["second_model"] = [each.second for each in found]
     if any(each.warnings for each in found):
         parts["warnings"] = [each.warnings for each in found]
     return dict(parts) if job.is_list else {name: values[0] for name, values in parts.items()}
-
-
-async def ask_second_model(
-    other: Translates | None,
-    texts: Sequence[str],
-    found: Sequence[Answered],
-    options: TranslationOptions,
-    deadline: float,
-) -> None:
-    """Give some texts the translation of the other model, and say why; raise that model's errors.
-
-    The first answer is kept unless it fails its checks and the other one is better (ADR 27). What one text gets depends
-    on nothing but that text, so an answer is the same alone and in company.
-    """
-    failed = [
-        (text, each, problems)
-        for text, each in zip(texts, found, strict=True)
-        if is_checked(text) and (problems := problems_of(text, each.translation.text))
-    ]
-    if other is None or not failed:
-        return
-    answers = await other.translate([text for text, _, _ in failed], options, deadline=deadline)
-    for (text, each, problems), translation in zip(failed, answers, strict=True):
-        if is_better(text, translation, each.translation):
-            each.translation = translation
-            each.second = {"model": other.info.name, "problems": [*map(str, problems)]}

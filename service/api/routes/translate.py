@@ -100,5 +100,4 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         *(texts, is_list, source, target, fields.model, options),
         html=html,
         glossary=fields.glossary,
-        second_model=fields.second_model,
     )

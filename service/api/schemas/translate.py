@@ -53,12 +53,6 @@ class TranslateRequest(Decoding):
         description="What happens to the sentences below `min_quality`: `mark` translates and lists them; "
         "`keep_source` lists them too, and leaves them in their own language",
     )
-    second_model: Flag = Field(
-        False,
-        description="Short texts whose translation fails its checks (untranslated, repetition, too long, punctuation, "
-        "capitals) are translated by the other model of the pair too, and the better answer is given. Not for HTML, "
-        "nor through a pivot language",
-    )
     api_key: ApiKey = None
 
 
@@ -120,15 +114,6 @@ class LowQualitySchema(Schema):
     kept_source: bool = Field(description="Whether it was left in its own language")
 
 
-class SecondModelSchema(Schema):
-    """Why a text has the translation of another model."""
-
-    model: str = Field(description="Name of the model whose translation is given")
-    problems: list[Literal["empty", "untranslated", "repetition", "too_long", "punctuation", "capitals"]] = Field(
-        description="What was wrong with the first model's translation"
-    )
-
-
 class TranslateResponse(Schema):
     """The answer to one text; for a list of texts every field is a list of these values."""
 
@@ -143,9 +128,6 @@ class TranslateResponse(Schema):
     details: DetailsSchema | list[DetailsSchema] | None = Field(None, description="Only if requested")
     low_quality: list[LowQualitySchema] | list[list[LowQualitySchema]] | None = Field(
         None, description="Only with `min_quality`: the sentences below it"
-    )
-    second_model: SecondModelSchema | list[SecondModelSchema | None] | None = Field(
-        None, description="Only if requested: null where the first model's translation is given"
     )
     warnings: list[WarningSchema] | list[list[WarningSchema]] | None = Field(
         None, description="Only if there are any, for one of the texts"

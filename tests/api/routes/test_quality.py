@@ -1,4 +1,4 @@
-"""The quality of a translation, warnings about the language of a text, and second_model, which asks another model."""
+"""The quality of a translation and warnings about the language of a text."""
 
 from dataclasses import replace
 from typing import Any
@@ -93,38 +93,3 @@ async def test_a_text_in_another_language_than_said_has_a_warning(client: Client
     assert html["warnings"][0]["language"] == "de"
     for text in (GOOD, "Berlin", "OK", "🎉"):
         assert "warnings" not in await translated(client, q=text)
-
-
-@pytest.fixture
-def copying(registry: DummyRegistry) -> DummyRegistry:
-    """Return models that return what they are given, but for one."""
-    for translator in registry.translators.values():
-        translator.say = lambda text: text
-    registry[OTHER].say = lambda text: "Autre chose"
-    return registry
-
-
-async def test_only_the_texts_that_fail_are_sent_to_the_other_model(client: Client, copying: DummyRegistry) -> None:
-    texts = ["PDF", "Save changes", "I have lost all of my keys in the garden of my friend."]
-    found = await translated(client, second_model=True, q=texts)
-    assert found["translatedText"] == [texts[0], "Autre chose", texts[2]]
-    assert found["second_model"] == [None, {"model": OTHER, "problems": ["untranslated"]}, None]
-    assert copying[OTHER].calls[0][0] == ("Save changes",)
-    assert await translated(client, q="Save changes") == {"translatedText": "Save changes"}
-    assert len(copying[OTHER].calls) == 1, "no other model is asked unless the request says so"
-
-
-async def test_an_answer_that_fails_no_fewer_checks_is_not_taken(client: Client, copying: DummyRegistry) -> None:
-    copying[MODEL].say = lambda text: "Enregistrer."
-    copying[OTHER].say = lambda text: "Sauver."
-    found = await translated(client, second_model=True, q="Save changes")
-    assert found == {"translatedText": "Enregistrer.", "second_model": None}
-
-
-async def test_a_pair_with_one_model_and_one_whose_other_has_failed_have_no_second_answer(
-    client: Client, copying: DummyRegistry
-) -> None:
-    copying.states_of[OTHER] = "failed"
-    for target, model in (("fr", MODEL), ("de", None)):
-        found = await translated(client, second_model=True, q="Save changes", target=target, model=model)
-        assert found == {"translatedText": "Save changes", "second_model": None}

@@ -4,11 +4,10 @@ import re
 
 import pytest
 
-from service.engine.text.answer_checks import Problem, is_better, is_checked, problems_of
 from service.engine.text.short_strings import may_be_short, short_string
 from service.engine.text.spelling import Spelling
 from service.engine.text.tokenizer import Decoded
-from service.engine.types import SentenceQuality, Token, Translation
+from service.engine.types import Token
 from service.engine.values.finder import ValueRules, find_values
 
 KNOWN = {"save", "changes", "the", "file", "Tom", "open", "all", "PDF", "print", "page", "street", "white", "house"}
@@ -107,37 +106,3 @@ def test_places_lead_back_to_the_text() -> None:
 
 def test_only_english_titles_are_read_in_small_letters() -> None:
     assert known_short("Save Changes", source="de").read == "Save Changes"
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "problems"),
-    [
-        ("Save changes", "Enregistrer", []),
-        ("Save changes", "...", [Problem.EMPTY]),
-        ("Save changes", "save changes", [Problem.UNTRANSLATED, Problem.CAPITALS]),
-        ("PDF", "PDF", []),
-        ("Save", "Enregistrer enregistrer", [Problem.REPETITION]),
-        ("Save", "Il a dit que nous ne pouvons rien faire ici", [Problem.TOO_LONG]),
-        ("Save", "Enregistrer.", [Problem.PUNCTUATION]),
-        ("Save:", "Enregistrer :", []),
-        ("Save...", "Enregistrer…", []),
-        ("SAVE CHANGES", "Enregistrer", [Problem.CAPITALS]),
-    ],
-)
-def test_what_is_wrong_with_an_answer_is_named(source: str, target: str, problems: list[Problem]) -> None:
-    assert list(problems_of(source, target)) == problems
-
-
-def test_long_texts_are_not_checked() -> None:
-    texts = ("Save changes", "I have lost all of my keys in the garden.", "Save\nchanges", "42")
-    assert [is_checked(text) for text in texts] == [True, False, False, False]
-
-
-def test_the_better_answer_fails_fewer_checks_and_then_has_the_higher_quality() -> None:
-    ranked = [("Enregistrer", 0.3), ("Enregistrer", 0.2), ("Save", 0.9)]
-    first, second, copy = (
-        Translation(text, qualities=(SentenceQuality("Save", text, 0, quality, ()),)) for text, quality in ranked
-    )
-    assert is_better("Save", first, second)
-    assert is_better("Save", second, copy)
-    assert not any(is_better("Save", *pair) for pair in ((second, second), (second, first), (copy, second)))
