@@ -4,10 +4,8 @@ Zeiler and Fergus (1311.2901) cover a part of the input and watch the output. It
 shows one step of the computation; where they differ, attention is no explanation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,34 +18,25 @@ from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail,
 MOST_OCCLUDED = 64  # parts of one sentence; each is one scoring run more
 
 
-@dataclass(frozen=True, slots=True)
-class Occlusion:
-    """The parts of a source that are removed, one at a time."""
+def occluded_parts(text: str, tokens: Sequence[Token], options: AttentionOptions) -> tuple[tuple[Token, ...], Groups]:
+    """Return the tokens or words of a source that are removed, one at a time, and the subwords of each.
 
-    parts: tuple[Token, ...]
-    groups: Groups  # the source tokens of each part
-
-    @classmethod
-    def of(cls, text: str, tokens: Sequence[Token], options: AttentionOptions) -> Occlusion:
-        """Return a part for each token or word that is not special; raise TooManyWeights if there are too many."""
-        shown, groups = shown_tokens(text, tokens, options.tokens)
-        kept = [(token, group) for token, group in zip(shown, groups, strict=True) if not token.special]
-        if len(kept) > MOST_OCCLUDED:
-            raise TooManyWeights(
-                f"The text has {len(kept)} {options.tokens}s, and occlusion removes each once; at most {MOST_OCCLUDED} "
-                "are removed. Send a shorter text, or tokens=word."
-            )
-        return cls(tuple(token for token, _ in kept), [group for _, group in kept])
-
-    def sources(self, ids: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return the source without each part."""
-        return [tuple(id_ for place, id_ in enumerate(ids) if place not in hidden) for hidden in map(set, self.groups)]
+    Special ones stay. Raise TooManyWeights if there are too many.
+    """
+    shown, groups = shown_tokens(text, tokens, options.tokens)
+    kept = [(token, group) for token, group in zip(shown, groups, strict=True) if not token.special]
+    if len(kept) > MOST_OCCLUDED:
+        raise TooManyWeights(
+            f"The text has {len(kept)} {options.tokens}s, and occlusion removes each once; at most {MOST_OCCLUDED} "
+            "are removed. Send a shorter text, or tokens=word."
+        )
+    return tuple(token for token, _ in kept), [group for _, group in kept]
 
 
 def with_occlusion(
     found: AttentionMap,
     pair: SentenceDetail,
-    parts: Occlusion,
+    parts: tuple[Token, ...],
     without: Sequence[FloatArray],
     options: AttentionOptions,
 ) -> AttentionMap:
@@ -59,16 +48,9 @@ def with_occlusion(
     assert pair.scores is not None
     lost = np.stack([pair.scores.logprobs - logprobs for logprobs in without], axis=1)  # [T, C]
     shown, groups = shown_tokens(found.target_text, pair.target_tokens, options.tokens)
-    rows = [
-        group for token, group in zip(shown, groups, strict=True) if options.specials == "keep" or not token.special
-    ]
-    weights = np.stack([lost[group].sum(axis=0) for group in rows])
+    keep = options.specials == "keep"
+    rows = [group for token, group in zip(shown, groups, strict=True) if keep or not token.special]
+    weights = np.stack([lost[group].sum(axis=0) for group in rows]).astype(np.float32)
     return replace(
-        found,
-        kind="occlusion",
-        weights=np.asarray(weights, np.float32),
-        column_tokens=parts.parts,
-        layer="all",
-        head="all",
-        step="produce",
+        found, kind="occlusion", weights=weights, column_tokens=parts, layer="all", head="all", step="produce"
     )

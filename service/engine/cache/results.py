@@ -57,7 +57,7 @@ class ResultCache:
     def __init__(self, limit: int) -> None:
         """Set the limit in bytes."""
         self._limit = limit
-        self._lock = threading.RLock()  # a finaliser may call `forget` in any thread, also in one that holds it
+        self._lock = threading.Lock()
         self._entries: OrderedDict[ResultKey, _Entry] = OrderedDict()
         self._bytes = 0
 
@@ -98,17 +98,10 @@ class ResultCache:
             while self._bytes > self._limit:
                 self._drop(next(iter(self._entries)))
 
-    def forget(self, scope: str) -> None:
-        """Drop the results of a model that is no longer served."""
-        with self._lock:
-            for key in [key for key in self._entries if key.scope == scope]:
-                self._drop(key)
-
     def _drop(self, key: ResultKey) -> None:
-        with self._lock:
-            gone = self._entries.pop(key, None)
-            if gone is not None:
-                self._bytes -= gone.bytes
+        gone = self._entries.pop(key, None)
+        if gone is not None:
+            self._bytes -= gone.bytes
 
 
 def bytes_of(key: ResultKey, result: SentenceResult) -> int:

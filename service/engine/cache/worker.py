@@ -83,7 +83,6 @@ class CachedWorker:
         self._name, self._on_event, self._clock = name, on_event, clock
         self._lock = threading.RLock()  # never held while the worker is called
         self._decodes: dict[ResultKey, _SharedDecode] = {}  # those that others may join
-        self._closed = False
 
     @property
     def status(self) -> WorkerStatus:
@@ -99,14 +98,11 @@ class CachedWorker:
         self._worker.stop(drain)
 
     def retire(self) -> None:
-        """Stop without a wait; the results of a replaced model are dropped, those of a closed one are kept."""
-        if not self._closed:
-            self._results.forget(self._scope)
+        """Stop without a wait; results are kept until others need their memory."""
         self._worker.retire()
 
     def close(self) -> None:
-        """Stop at once and free the model's memory; this blocks. The results are kept for when it is opened again."""
-        self._closed = True
+        """Stop at once and free the model's memory; this blocks."""
         self._worker.close()
 
     def check_room(self, deadline: float | None = None) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from service.bundle.alignment import alignment_weights
 from service.bundle.wrapping import Span
-from service.engine.attention.occlusion import Occlusion, with_occlusion
+from service.engine.attention.occlusion import occluded_parts, with_occlusion
 from service.engine.attention.selection import check_size
 from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
 from service.engine.jobs import Hypothesis, ScoringRequest, ScoringResult, WeightSelection
@@ -115,11 +115,12 @@ class Forcing:
 
     async def occluded(self, found: AttentionMap, scored: SentenceDetail, options: AttentionOptions) -> AttentionMap:
         """Return what the translation's tokens lose without each part of the source; one scoring run takes several."""
-        parts = Occlusion.of(found.source_text, scored.source_tokens, options)
+        parts, groups = occluded_parts(found.source_text, scored.source_tokens, options)
         source, target = ([token.id for token in side] for side in (scored.source_tokens, scored.target_tokens))
         if target[-1] != (eos := self.pair.tokenizers.target.eos):
             target.append(eos)
-        results = await self._run([(shorter, tuple(target)) for shorter in parts.sources(source)])
+        shorter = [tuple(number for at, number in enumerate(source) if at not in group) for group in groups]
+        results = await self._run([(ids, tuple(target)) for ids in shorter])
         return with_occlusion(found, scored, parts, [result.logprobs for result in results], options)
 
     async def _run(self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[ScoringResult]:

@@ -193,17 +193,6 @@ def test_a_warm_up_reaches_the_model_and_is_not_kept(cached: Cached) -> None:
     assert cached.results.size.entries == 0
 
 
-def test_a_replaced_model_takes_its_own_results_with_it_and_a_closed_one_does_not(cached: Cached) -> None:
-    cached.ask(job())
-    cached.finish()
-    cached.for_model("another").retire()
-    cached.worker.close()
-    cached.worker.retire()  # the translator of the closed model is gone
-    assert cached.results.size.entries == 1
-    cached.for_model("scope").retire()
-    assert cached.results.size.entries == 0
-
-
 CLASSES = TokenClasses(8, b"\0", b"\0", b"\0")
 
 
