@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpora import ROOT, load_corpus
-from benchmarks.load.arrivals import percentile, poisson, should_raise_rate, verdict
+from benchmarks.load.arrivals import fine_rates, percentile, poisson, should_raise_rate, verdict
 from benchmarks.load.client import Answer, Client, send
 from benchmarks.load.processor_time import MOST, Usage
 from benchmarks.load.servers import Server, serving
@@ -85,8 +85,6 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         servers = [stack.enter_context(serving(name, options.bundles, options.device)) for name in options.services]
         rows = asyncio.run(_measure(servers, texts, options))
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     text = f"{table(rows)}\n\n{curve(rows)}"
     if options.publish:
         put(options.section, f"{heading()}{options.note}\n\n{text}")
@@ -100,36 +98,54 @@ async def _measure(servers: Sequence[Server], texts: Sequence[str], options: arg
         ServiceUnderTest(server, Client("127.0.0.1", server.port), texts, fields, roots, goes_on=options.repeats > 0)
         for server in servers
     ]
-    rows: list[Row] = []
+    rows = Rows(options.output)
     for service in services:
         await send(service.client, texts[:20], [0.1 * number for number in range(20)], fields)
-    rows += await _search(services, options)
+    await _search(services, rows, options)
     if not options.quick:
         for measure in (_mixed, _stream, _lengths):
             for service in services:
-                rows += await measure(service)
+                rows.add(await measure(service))
     for service in services:
         await service.client.close()
     return rows
 
 
-async def _search(services: Sequence[ServiceUnderTest], options: argparse.Namespace) -> list[Row]:
-    """Find the highest rate that each service sustains; all try the same rates alternately."""
-    rows: list[Row] = []
+class Rows(list[Row]):
+    """The measurements so far, which are also in a file, so that none is lost if the next one is interrupted."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Add measurements and write the file."""
+        self += rows
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.write_text(json.dumps(self, indent=1) + "\n", encoding="utf-8")
+
+
+async def _search(services: Sequence[ServiceUnderTest], rows: Rows, options: argparse.Namespace) -> None:
+    """Find the highest rate that each service sustains; all try the same rates alternately, then each its own."""
     held_rates: dict[str, list[bool]] = {service.server.name: [] for service in services}
     rates: list[float] = []
     while climbing := [service for service in services if should_raise_rate(held_rates[service.server.name])]:
         rates.append(options.first_rate * options.step ** len(rates))
         tries = await _try_rate(climbing, rates[-1], options.seconds)
-        rows += tries
+        rows.add(tries)
         for name in {row["server"] for row in tries}:
-            held_rates[name].append(bool(verdict([holds(row) for row in tries if row["server"] == name])))
+            held_rates[name].append(_held([row for row in tries if row["server"] == name]))
     for service in services:
         held = [rate for rate, good in zip(rates, held_rates[service.server.name], strict=False) if good]
         highest = max(held, default=0.0)
-        rows.append(await service.at(max(highest, 1.0) / 2, "half", options.seconds, 99))
-        rows.append({**rows[-1], "kind": "highest", "rate": round(highest, 1)})
-    return rows
+        for rate in fine_rates(highest, options.step):
+            tries = await _try_rate([service], rate, options.seconds)
+            rows.add(tries)
+            if not _held(tries):
+                break
+            highest = rate
+        half = await service.at(max(highest, 1.0) / 2, "half", options.seconds, 99)
+        rows.add([half, {**half, "kind": "highest", "rate": round(highest, 1)}])
 
 
 async def _try_rate(services: Sequence[ServiceUnderTest], rate: float, seconds: float) -> list[Row]:
@@ -147,6 +163,11 @@ async def _try_rate(services: Sequence[ServiceUnderTest], rate: float, seconds: 
 def holds(row: Row) -> bool:
     """Return whether the 99th percentile is within the limit and no request failed."""
     return bool(row["p99_ms"] <= 1000 * LIMIT_SECONDS and row["errors"] == 0)
+
+
+def _held(tries: Sequence[Row]) -> bool:
+    """Return whether a service sustained a rate, by the majority of its tries."""
+    return bool(verdict([holds(row) for row in tries]))
 
 
 async def _mixed(service: ServiceUnderTest) -> list[Row]:

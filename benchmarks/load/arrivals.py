@@ -33,3 +33,11 @@ def verdict(tries: Sequence[bool]) -> bool | None:
 def should_raise_rate(held_rates: Sequence[bool]) -> bool:
     """Return whether to try the next rate: not after two rates in a row that were not sustained."""
     return len(held_rates) < 2 or any(held_rates[-2:])
+
+
+def fine_rates(held: float, step: float, fine: float = 1.05) -> Iterator[float]:
+    """Yield rates above the highest one that was held, in small steps, below the next one that was tried."""
+    rate = held * fine
+    while held < rate < 0.99 * held * step:
+        yield rate
+        rate *= fine

@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import json
 import math
 import os
 from pathlib import Path
@@ -9,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.corpora import load_corpus
-from benchmarks.load.__main__ import with_repeats
-from benchmarks.load.arrivals import percentile, poisson, should_raise_rate, verdict
+from benchmarks.load.__main__ import Rows, with_repeats
+from benchmarks.load.arrivals import fine_rates, percentile, poisson, should_raise_rate, verdict
 from benchmarks.load.processor_time import Usage
 from benchmarks.tables import markdown, put
 
@@ -42,6 +43,19 @@ def test_one_bad_moment_does_not_decide_whether_a_rate_is_held() -> None:
 def test_a_climb_ends_after_two_rates_in_a_row_that_were_not_held() -> None:
     assert all(map(should_raise_rate, ([], [False], [False, True, False])))
     assert not should_raise_rate([True, False, False])
+
+
+def test_near_the_edge_rates_rise_by_a_twentieth_and_stay_below_the_one_that_failed() -> None:
+    assert list(fine_rates(100.0, 1.12)) == pytest.approx([105.0, 110.25])
+    assert list(fine_rates(0.0, 1.12)) == []
+
+
+def test_a_measurement_is_in_the_file_before_the_next_one_begins(tmp_path: Path) -> None:
+    rows = Rows(tmp_path / "bench" / "load.json")
+    for rate in (50, 56):
+        rows.add([{"rate": rate}])
+        assert json.loads((tmp_path / "bench" / "load.json").read_text())[-1] == {"rate": rate}
+    assert len(rows) == 2
 
 
 def test_sentences_are_spread_over_the_test_set(tmp_path: Path) -> None:
