@@ -56,10 +56,8 @@ class DecodeLoop:
         self._admit(plan.admitted)
 
         for batch in [batch for batch in self._batches.values() if len(batch)]:
-            finished = self._run_step(batch)
-            if finished is None:
+            if not self._run_step(batch):
                 break  # the run failed, and no sentence is left
-            self._update(batch, finished)
 
         if not self._rows:
             self._table.idle(self._number)
@@ -120,21 +118,22 @@ class DecodeLoop:
         owners = batch.owners if batch is not None else ()
         return Running(len(owners), max((request.tokens for request in owners), default=0))
 
-    def _run_step(self, batch: RunningBatch) -> list[Finished[PendingSentence]] | None:
-        """Decode one token of every row and return the finished sentences; None if the run failed."""
+    def _run_step(self, batch: RunningBatch) -> bool:
+        """Decode one token of every row and deliver the finished sentences; return False if the run failed."""
         rows, began = batch.rows, self._clock()
         try:
             finished = batch.step()
         except Exception:
             self._table.run_failed(self._step_run, self._clear())
-            return None
-        self._table.run_succeeded(self._step_run)
-        self._on_event(StepDone(self._name, rows, self._clock() - began))
-        return finished
-
-    def _update(self, batch: RunningBatch, finished: Sequence[Finished[PendingSentence]]) -> None:
-        """Deliver the finished sentences, and the chosen tokens of streamed ones."""
+            return False
         now = self._clock()
+        self._table.run_succeeded(self._step_run)
+        self._update(batch, finished, now)
+        self._on_event(StepDone(self._name, rows, now - began))  # the last of its events, with which they can be sent
+        return True
+
+    def _update(self, batch: RunningBatch, finished: Sequence[Finished[PendingSentence]], now: float) -> None:
+        """Deliver the finished sentences, and the chosen tokens of streamed ones."""
         for sentence in finished:
             self._deliver(sentence, now)
         if batch.beam_size == 1:

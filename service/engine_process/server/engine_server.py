@@ -26,6 +26,8 @@ from service.engine import (
     LoadChanged,
     NotReady,
     SentenceJob,
+    SentenceResult,
+    StepDone,
     Worker,
     load_worker,
     map_large_blocks,
@@ -48,6 +50,7 @@ class EngineServer:
 
     def __init__(self, send: Callable[[FromEngine], None], send_later: Callable[[FromEngine], None]) -> None:
         self._send, self._send_later = send, send_later
+        self._answered = False  # the present step has answered a sentence, and its end sends the answer
         self._workers: dict[int, Worker] = {}
 
     def receive(self, message: ToEngine) -> None:
@@ -94,9 +97,15 @@ class EngineServer:
             self._send(protocol.Opened(message.worker, placement))
 
     def _report(self, worker: int, event: EngineEvent) -> None:
-        """Send an event, usually with the next message: each step has several, and none follows the last one."""
+        """Send an event, usually with the next message: each step has several, and none follows the last one.
+
+        The end of a step sends the answers of all its sentences together.
+        """
         idle = isinstance(event, LoadChanged) and not (event.rows or event.queued)
-        (self._send if idle else self._send_later)(EventReport(worker, event))
+        answered = self._answered and isinstance(event, StepDone)
+        if answered:
+            self._answered = False
+        (self._send if idle or answered else self._send_later)(EventReport(worker, event))
 
     def _obey(self, order: Order) -> None:
         if order.what in ("stop", "close"):
@@ -161,7 +170,10 @@ class EngineServer:
             return
         error = future.exception()
         if error is None:
-            self._send(Done(number, future.result()))
+            result = future.result()
+            in_step = isinstance(result, SentenceResult) and result.scores is None
+            (self._send_later if in_step else self._send)(Done(number, result))
+            self._answered |= in_step  # after the answer: another thread's step may end in between
         else:
             self._refuse((number,), error if isinstance(error, Exception) else EngineFailure(type(error).__name__))
 
