@@ -36,6 +36,6 @@ def train_several_targets(folder: Path) -> None:
     for side, texts in zip(SIDES, (english, [*others[0], *others[1]]), strict=True):
         train_sentencepiece(folder / f"{side}.spm", texts, vocab_size=120, model_type="bpe")
     pairs = [(token, texts[0], texts[number]) for texts in SENTENCES for number, token in enumerate(TOKENS, 1)]
-    train(folder, MarianShape(language_tokens=TOKENS, layers=(1, 1)), pairs, updates=150, rate=1e-2)
+    train(folder, MarianShape(language_tokens=TOKENS, layers=(1, 1)), pairs, updates=300, rate=5e-3)
     (folder / "tokenizer_config.json").write_text(json.dumps({"source_lang": "eng", "target_lang": "mul"}))
     (folder / "README.md").write_text("---\nlicense: cc-by-4.0\nlanguage:\n- en\n- fr\n- de\n---\n# opus-mt-en-mul\n")
