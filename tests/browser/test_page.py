@@ -78,6 +78,7 @@ def test_another_translation_is_chosen_at_its_word(page: Page, url: str) -> None
     expect(page.locator("#translation .word").nth(1)).to_be_focused()
     page.keyboard.press("Enter")
     expect(found.first).to_be_focused()
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Alternatives").click()
     expect(found.first).to_be_focused()
     found.nth(1).click()
