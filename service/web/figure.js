@@ -97,6 +97,6 @@ function table(map, name, weights) {
     ? `${map.model}, ${kinds().occlusion}.`
     : `${map.model}, ${kinds()[map.kind]}: ${name}. ${t("Each row shows where that token looks.")}${unknown}`;
   const head = made("tr", {}, made("td"), ...columns.map((label) => made("th", { scope: "col" }, label)));
-  const lines = weights.map((row, number) => made("tr", {}, made("th", { scope: "row" }, rows[number]), ...row.map((weight) => made("td", {}, weight === null ? "–" : number(weight, 3)))));
+  const lines = weights.map((row, at) => made("tr", {}, made("th", { scope: "row" }, rows[at]), ...row.map((weight) => made("td", {}, weight === null ? "–" : number(weight, 3)))));
   return made("table", {}, made("caption", {}, caption), made("thead", {}, head), made("tbody", {}, ...lines));
 }
