@@ -8,8 +8,9 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import PurePath
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from service.documents.errors import DocumentError, DocumentTooLarge, FormatNotInstalled, UnsupportedDocument
 from service.settings import Settings
@@ -50,12 +51,21 @@ def check_file_size(size: int, limits: Limits) -> None:
 
 def check_segments(segments: Sequence[str], limits: Limits) -> None:
     """Raise DocumentTooLarge if a document has too many segments or characters."""
-    if len(segments) > limits.segments:
+    check_characters(sum(map(len, limited(segments, limits))), limits)
+
+
+Each = TypeVar("Each")
+
+
+def limited(segments: Iterable[Each], limits: Limits) -> list[Each]:
+    """Return segments as they are found; raise DocumentTooLarge at the first one that is too many."""
+    found = list(islice(segments, limits.segments + 1))
+    if len(found) > limits.segments:
         raise DocumentTooLarge(
             f"The document has more than {limits.segments} paragraphs, the most that this server takes. "
             "Split it into several."
         )
-    check_characters(sum(map(len, segments)), limits)
+    return found
 
 
 def check_characters(characters: int, limits: Limits) -> None:

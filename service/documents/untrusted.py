@@ -6,10 +6,12 @@ with new content; all others keep their bytes.
 
 import io
 import re
+import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import IO
 
 from lxml import etree
 
@@ -22,20 +24,57 @@ RATIO = 200  # unpacked to packed; text rarely reaches 30
 RATIO_FROM = 4 * MIB  # a smaller file may have any ratio
 PIECE = 65_536
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-MOST_BYTES = 32 * MIB  # in memory, the elements take ten times as much
+MARKUP = (".xml", ".rels", ".vml", ".xhtml", ".html", ".htm", ".opf", ".ncx")
+MOST_BYTES = 32 * MIB  # of one file of markup, which is read as a whole
+MOST_TREE = 48 * MIB  # of the parsed parts of one document in memory: the most that a job may take is 100 MB
+ELEMENT, ATTRIBUTE = 128, 240  # bytes in memory of libxml2's structures, besides their text
 DEEPEST = 200  # elements in elements; deeper ones would exhaust Python's stack in the code that walks them
 DOCTYPE = re.compile(rb"<\s*!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 # What an Office program would load by itself from somewhere else.
 LOADED = ("attachedTemplate", "oleObject", "subDocument", "frame")
 
 
-class Package:
-    """The files of a packed document, unpacked in memory."""
+class Contents(Mapping[str, bytes]):
+    """The files of a zip file whose sizes are known to be harmless; each is unpacked when it is asked for."""
 
-    def __init__(self, data: bytes, infos: list[zipfile.ZipInfo], contents: dict[str, bytes]) -> None:
+    def __init__(self, data: bytes) -> None:
+        self._archive = zipfile.ZipFile(io.BytesIO(data))
+        self._names = [info.filename for info in self._archive.infolist()]
+        self._known = frozenset(self._names)
+
+    def __getitem__(self, name: str) -> bytes:
+        return self._archive.read(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def open(self, info: zipfile.ZipInfo) -> IO[bytes]:
+        """Return one of the files for reading in pieces."""
+        return self._archive.open(info)
+
+
+class Package:
+    """A packed document."""
+
+    def __init__(self, data: bytes, infos: list[zipfile.ZipInfo]) -> None:
         self._data = data
         self._infos = infos
-        self.contents: Mapping[str, bytes] = contents
+        self._tree_left = MOST_TREE
+        self.contents = Contents(data)
+
+    def parse(self, name: str, what: str) -> Element:
+        """Return the root of a file, which errors call `what`; raise DocumentTooLarge for too many elements in all."""
+        content = self.contents[name]
+        self._tree_left -= tree_bytes(content)
+        if self._tree_left < 0:
+            raise too_many_elements("The document")
+        return parse_xml(content, what)
 
     def packed(self, changed: Mapping[str, bytes]) -> bytes:
         """Return the zip file with some files replaced; names, order, dates and methods stay."""
@@ -49,7 +88,11 @@ class Package:
                 copy.external_attr = info.external_attr
                 copy.create_system = info.create_system
                 copy.comment = info.comment
-                archive.writestr(copy, changed.get(info.filename, self.contents[info.filename]))
+                if info.filename in changed:
+                    archive.writestr(copy, changed[info.filename])
+                    continue
+                with self.contents.open(info) as source, archive.open(copy, "w") as target:
+                    shutil.copyfileobj(source, target, PIECE)
         return out.getvalue()
 
 
@@ -61,16 +104,14 @@ def unpack(data: bytes, limits: Limits) -> Package:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
             _check_names(infos, limits)
-            contents: dict[str, bytes] = {}
             left = limits.unpacked_bytes
             for info in infos:
-                contents[info.filename] = _unpacked(archive, info, left)
-                left -= len(contents[info.filename])
+                left -= _unpacked_size(archive, info, left)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OSError, RuntimeError) as error:
         if isinstance(error, RecursionError):
             raise
         raise BrokenDocument("The document is damaged: it cannot be unpacked.") from None
-    return Package(data, infos, contents)
+    return Package(data, infos)
 
 
 def _check_names(infos: list[zipfile.ZipInfo], limits: Limits) -> None:
@@ -91,19 +132,33 @@ def _check_names(infos: list[zipfile.ZipInfo], limits: Limits) -> None:
             raise BrokenDocument("The document is packed by a method that such documents do not use.")
 
 
-def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, left: int) -> bytes:
-    """Return the content of one packed file, of at most `left` bytes."""
-    out = bytearray()
+def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, left: int) -> int:
+    """Return the size of one packed file, of at most `left` bytes."""
+    size = 0
+    is_markup = info.filename.lower().endswith(MARKUP)
     with archive.open(info) as file:
         while piece := file.read(PIECE):
-            out += piece
-            if len(out) > left:
+            size += len(piece)
+            if size > left:
                 raise DocumentTooLarge(
                     "The document is too large when it is unpacked; split it, or remove pictures from it."
                 )
-            if len(out) > RATIO_FROM and len(out) > RATIO * max(info.compress_size, 1):
+            if size > RATIO_FROM and size > RATIO * max(info.compress_size, 1):
                 raise UnsafeDocument("The document unpacks to an absurd size; it looks like a zip bomb.")
-    return bytes(out)
+            if is_markup and size > MOST_BYTES:
+                raise DocumentTooLarge(f"A part of the document has more than {MOST_BYTES} bytes of XML; split it.")
+    return size
+
+
+def tree_bytes(data: bytes) -> int:
+    """Return about how many bytes an XML file takes in memory: itself, its texts, elements and attributes."""
+    nodes = data.count(b"<") - data.count(b"</") + data.count(b">") - data.count(b"><")
+    return 2 * len(data) + ELEMENT * nodes + ATTRIBUTE * data.count(b"=")
+
+
+def too_many_elements(name: str) -> DocumentTooLarge:
+    """Return the error for a file that would take too much memory."""
+    return DocumentTooLarge(f"{name} has too many elements and attributes to be read at once. Split the document.")
 
 
 def parse_xml(data: bytes, name: str, *, with_doctype: bool = False) -> Element:
@@ -113,6 +168,8 @@ def parse_xml(data: bytes, name: str, *, with_doctype: bool = False) -> Element:
     """
     if len(data) > MOST_BYTES:
         raise DocumentTooLarge(f"{name} has {len(data)} bytes of XML; the most are {MOST_BYTES}. Split the document.")
+    if tree_bytes(data) > MOST_TREE:
+        raise too_many_elements(name)
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -156,11 +213,12 @@ def xml_bytes(root: Element) -> bytes:
 
 def check_markup(contents: Mapping[str, bytes]) -> None:
     """Raise UnsafeDocument for entities in any part, and for what a program would load from elsewhere."""
-    for name, content in contents.items():
+    for name in contents:
         lowered = name.lower()
         if not lowered.endswith((".xml", ".rels", ".vml")):
             continue
-        if DOCTYPE.search(content) or DOCTYPE.search(content.replace(b"\0", b"")):
+        content = contents[name]
+        if DOCTYPE.search(content) or (b"\0" in content and DOCTYPE.search(content.replace(b"\0", b""))):
             raise UnsafeDocument("The document has a file with a document type or entities, which are refused.")
         if lowered.endswith(".rels"):
             _check_relations(parse_xml(content, "A list of relations in the document"))

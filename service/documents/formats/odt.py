@@ -7,14 +7,14 @@ words in a style of code.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from lxml import etree
 
 from service.documents.errors import BrokenDocument, UnsafeDocument
-from service.documents.format import ReadOptions
-from service.documents.mixed import Dialect, Paragraph, Role, append
-from service.documents.untrusted import Package, check_markup, parse_xml, unpack, xml_bytes
+from service.documents.format import ReadOptions, limited
+from service.documents.mixed import Dialect, Paragraph, Role, Segment, append
+from service.documents.untrusted import Package, check_markup, unpack, xml_bytes
 
 Element = etree._Element
 NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -63,28 +63,31 @@ def _read(data: bytes, options: ReadOptions, kind: bytes, words: str) -> OdtDocu
     if b"encryption-data" in contents.get("META-INF/manifest.xml", b""):
         raise UnsafeDocument("The document is encrypted; save it without a password.")
     check_markup(contents)
-    roots = {name: parse_xml(contents[name], "A part of the document") for name in PARTS if name in contents}
+    roots = {name: package.parse(name, "A part of the document") for name in PARTS if name in contents}
     for root in roots.values():
         _check_loaded(root)
-    return OdtDocument(package, roots)
+    return OdtDocument(package, roots, options)
 
 
 class OdtDocument:
     """The two parts of a document that hold its text."""
 
-    def __init__(self, package: Package, roots: dict[str, Element]) -> None:
+    def __init__(self, package: Package, roots: dict[str, Element], options: ReadOptions) -> None:
         self._package = package
         self._roots = roots
         self._paragraphs: list[tuple[str, Paragraph]] = []
-        for name, root in roots.items():
+        self._found = limited(self._read(), options.limits)
+        self.segments: Sequence[str] = [segment.fragment for segment in self._found]
+
+    def _read(self) -> Iterator[Segment]:
+        for name, root in self._roots.items():
             styles = Styles(root)
             dialect = Dialect(styles.role, _characters, put=_put)
-            for paragraph in list(root.iter(f"{TEXT}p", f"{TEXT}h")):
-                if not _is_left_alone(paragraph) and not styles.is_code(paragraph):
-                    styles.simplify(paragraph)
-                    self._paragraphs.append((name, Paragraph.of(paragraph, dialect)))
-        self._found = [segment for _, paragraph in self._paragraphs for segment in paragraph.segments()]
-        self.segments: Sequence[str] = [segment.fragment for segment in self._found]
+            for holder in list(root.iter(f"{TEXT}p", f"{TEXT}h")):
+                if (len(holder) or holder.text) and not _is_left_alone(holder) and not styles.is_code(holder):
+                    styles.simplify(holder)
+                    self._paragraphs.append((name, Paragraph.of(holder, dialect)))
+                    yield from self._paragraphs[-1][1].segments()
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the document; all files without text keep their bytes."""

@@ -8,12 +8,12 @@ titles, diagrams, and speaker notes; masters and comments stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lxml import etree
 
 from service.documents.errors import BrokenDocument, UnsafeDocument
-from service.documents.format import ReadOptions
+from service.documents.format import ReadOptions, limited
 from service.documents.paragraphs import segments_of
 from service.documents.runs import Dialect, Segment
 from service.documents.untrusted import check_markup, parse_xml, unpack, xml_bytes
@@ -103,26 +103,27 @@ class OfficeDocument:
         if dialect.main not in types.values():
             raise BrokenDocument("The document is not of the kind that its name says; save it again.")
         self._dialect = dialect
-        self._parts = self._read_parts(contents, types)
+        self._parts = self._read_parts(types)
         for root in self._parts.values():
             etree.strip_elements(root, *dialect.dropped, with_tail=False)
-        self._found: list[tuple[str, Segment]] = [
+        found = (
             (name, segment)
             for name, root in self._parts.items()
             for paragraph in self._paragraphs(root)
             if not dialect.is_code(paragraph)
             for segment in segments_of(paragraph, dialect)
-        ]
+        )
+        self._found: list[tuple[str, Segment]] = limited(found, options.limits)
         self.segments: Sequence[str] = [segment.fragment for _, segment in self._found]
 
-    def _read_parts(self, contents: Mapping[str, bytes], types: Mapping[str, str]) -> dict[str, Element]:
+    def _read_parts(self, types: Mapping[str, str]) -> dict[str, Element]:
         return {
-            name: parse_xml(content, "A part of the document")
-            for name, content in contents.items()
+            name: self._package.parse(name, "A part of the document")
+            for name in self._package.contents
             if types.get(name) in self._dialect.parts
         }
 
-    def _paragraphs(self, root: Element) -> list[Element]:
+    def _paragraphs(self, root: Element) -> Iterable[Element]:
         return list(root.iter(self._dialect.paragraph))
 
     def _finish(self, root: Element) -> None:

@@ -7,14 +7,14 @@ program finds those by their words.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lxml import etree
 
 from service.documents.format import ReadOptions
 from service.documents.formats.office import OFFICE, OfficeDocument
 from service.documents.runs import SPACE, Dialect, Element
-from service.documents.untrusted import parse_xml
+from service.documents.untrusted import Package
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 SHEET = f"{OFFICE}spreadsheetml."
@@ -46,14 +46,15 @@ def read(data: bytes, options: ReadOptions) -> SpreadsheetDocument:
 class SpreadsheetDocument(OfficeDocument):
     """The strings of a workbook; a line of a string is a segment."""
 
-    def _read_parts(self, contents: Mapping[str, bytes], types: Mapping[str, str]) -> dict[str, Element]:
+    def _read_parts(self, types: Mapping[str, str]) -> dict[str, Element]:
         """Return the parts with texts; a sheet is one only if texts are in its cells and not in the shared strings."""
-        self._names = _names(contents, types)
+        package = self._package
+        self._names = _names(package, types)
         sheet = f"{SHEET}worksheet+xml"
         parts = {
-            name: parse_xml(content, "A part of the workbook")
-            for name, content in contents.items()
-            if types.get(name) in XLSX.parts and (types[name] != sheet or INLINE.search(content))
+            name: package.parse(name, "A part of the workbook")
+            for name in package.contents
+            if types.get(name) in XLSX.parts and (types[name] != sheet or INLINE.search(package.contents[name]))
         }
         for root in parts.values():
             for holder in root.iter(*HOLDERS):
@@ -61,7 +62,7 @@ class SpreadsheetDocument(OfficeDocument):
                     _open(holder)
         return parts
 
-    def _paragraphs(self, root: Element) -> list[Element]:
+    def _paragraphs(self, root: Element) -> Iterable[Element]:
         return [holder for holder in root.iter(*HOLDERS) if not self._is_name(holder)]
 
     def _is_name(self, holder: Element) -> bool:
@@ -72,13 +73,13 @@ class SpreadsheetDocument(OfficeDocument):
             _close(holder)
 
 
-def _names(contents: Mapping[str, bytes], types: Mapping[str, str]) -> set[str]:
+def _names(package: Package, types: Mapping[str, str]) -> set[str]:
     kinds = {f"{SHEET}table+xml", f"{SHEET}pivotcachedefinition+xml"}
     return {
         str(element.get("name", "")).replace("_x000a_", "\n").strip()
-        for name, content in contents.items()
+        for name in package.contents
         if types.get(name) in kinds
-        for element in parse_xml(content, "A table of the workbook").iter(*NAMES)
+        for element in package.parse(name, "A table of the workbook").iter(*NAMES)
     }
 
 
