@@ -1,15 +1,20 @@
 """Hostile and broken files: each gets one clear error, quickly, and nothing of it is executed, fetched or unpacked."""
 
 import io
+import random
 import re
 import struct
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from docx import Document
+from openpyxl import Workbook
 
 from service.documents.errors import (
     BrokenDocument,
@@ -80,6 +85,27 @@ def link() -> bytes:
     return with_entry(info, "/etc/passwd")
 
 
+def crowded(name: str, count: int = 400_000) -> bytes:
+    """Return a document of so many small elements, spelled in several ways: otherwise it looks like a zip bomb."""
+    tags = ("<{0}:p/>", "<{0}:p />", "<{0}:p></{0}:p>", "<{0}:p  />", "<{0}:p\n/>")
+    chosen = random.Random(1).choices([tag.format("text" if name == "a.odt" else "w") for tag in tags], k=count)
+    if name == "a.odt":
+        return packed({**ODT, "content.xml": (ODT_TEXT % "".join(chosen)).encode()})
+    if name == "a.docx":
+        return packed({**DOCX, **body("".join(chosen))})
+    strings = "".join(chosen).replace("w:p", "x:si").encode()
+    namespace = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    with zipfile.ZipFile(io.BytesIO(workbook_bytes())) as archive:
+        files: Files = {each: archive.read(each) for each in archive.namelist()}
+    return packed({**files, "xl/sharedStrings.xml": b'<x:sst xmlns:x="' + namespace + b'">' + strings + b"</x:sst>"})
+
+
+def workbook_bytes() -> bytes:
+    book = Workbook()
+    book.active.append(["Some words"])
+    return saved(book)
+
+
 LAUGHS = '<!DOCTYPE w [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 OUTSIDE = '<!DOCTYPE w [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
 ODT: Files = {"mimetype": b"application/vnd.oasis.opendocument.text"}
@@ -136,6 +162,7 @@ HOSTILE: dict[str, tuple[str, bytes | Files | Callable[[], bytes], type[Exceptio
     "external entity": ("a.docx", body("<w:p/>", OUTSIDE), UnsafeDocument, "entities"),
     "entities in UTF-16": ("a.docx", {"word/document.xml": LAUGHING_UTF_16}, UnsafeDocument, "entities"),
     "elements in elements": ("a.docx", body(DEEP), DocumentError, "deep|well-formed"),
+    "more elements than memory": ("a.docx", lambda: crowded("a.docx"), DocumentTooLarge, "too many elements"),
     "XML that breaks off": ("a.docx", {"word/document.xml": b"<w:document"}, BrokenDocument, "XML"),
     "no content types": ("a.docx", {TYPES: None}, BrokenDocument, "content types"),
     "no zip": ("a.docx", b"PK\x03\x04 and nothing", BrokenDocument, "damaged"),
@@ -219,3 +246,35 @@ def test_text_that_is_made_to_be_slow_is_not(name: str, data: bytes) -> None:
 
 def test_a_link_to_a_page_elsewhere_is_no_attack() -> None:
     assert through("a.docx", content_of("a.docx", relation("hyperlink", "https://example.org")))
+
+
+MEASURE = """
+import sys
+from pathlib import Path
+import service.documents.formats.odt, service.documents.formats.xlsx
+from service.documents.errors import DocumentError
+from service.documents.format import ReadOptions, format_of
+
+def kib(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(name)).split()[1])
+
+data = Path(sys.argv[1]).read_bytes()
+idle = kib("VmRSS")
+try:
+    format_of(sys.argv[1]).read(data, ReadOptions("fr"))
+except DocumentError:
+    pass
+print((kib("VmHWM") - idle) // 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a.docx", "a.odt", "a.xlsx"])
+def test_a_crowded_document_stays_below_a_hundred_megabytes(name: str, tmp_path: Path) -> None:
+    for count in (250_000, 350_000, 2_000_000):  # two that are read, if barely, and one that is refused
+        path = tmp_path / name
+        path.write_bytes(crowded(name, count))
+        program = [sys.executable, "-c", MEASURE, str(path)]
+        used = int(subprocess.run(program, check=True, capture_output=True, text=True, timeout=300).stdout)
+        assert used < 100, (count, used)
