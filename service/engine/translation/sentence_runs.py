@@ -67,18 +67,11 @@ class SentenceRuns:
             raise InvalidOption(f"target_prefix has {len(prefix)} characters; this model takes at most {most}.")
         kept = iter(await within(self.deadline, self._kept(flat)))
         texts = [[result for results in islice(kept, len(own)) for result in results] for own in sentences]
-        if prefix or self.trace or self._is_greedy or self._language not in LANGUAGES:
+        has_forms = language_of(self.pair.info.target_language) in LANGUAGES
+        is_greedy = self.options.beam_size == 1 and self.options.formality == "default"
+        if prefix or self.trace or is_greedy or not has_forms:
             return texts
         return await within(self.deadline, self._in_one_register(texts))
-
-    @property
-    def _is_greedy(self) -> bool:
-        """Return whether the likeliest token is all that was asked for."""
-        return self.options.beam_size == 1 and self.options.formality == "default"
-
-    @property
-    def _language(self) -> str:
-        return language_of(self.pair.info.target_language)
 
     async def _in_one_register(self, texts: Sequence[list[Translated]]) -> list[list[Translated]]:
         """Return translations in the wanted register, or that of most sentences of each text, where the beam has it."""
@@ -89,7 +82,12 @@ class SentenceRuns:
                 shown = [self._shown(result, result.ids) for result in own]
                 wanted = wanted_register(self.options.formality, shown)
                 if wanted is not None:
-                    wrong += [(own, at, wanted) for at, each in enumerate(shown) if is_other(each, wanted)]
+                    # A target term that was put in has no log-probabilities, and no other form.
+                    wrong += [
+                        (own, at, wanted)
+                        for at, each in enumerate(shown)
+                        if own[at].logprobs and is_other(each, wanted)
+                    ]
         wide = replace(self.options, alternatives=MAX_BEAM_SIZE - 1)
         found = await replace(self, wanted=None)._search([own[at].sentence for own, at, _ in wrong], wide)
         for (own, at, wanted), result in zip(wrong, found, strict=True):
@@ -98,30 +96,26 @@ class SentenceRuns:
 
     async def _in_register(self, old: Translated, found: Translated, wanted: Register) -> Translated:
         """Return a translation with the likeliest of its hypotheses in a register; the old one if there is none."""
-        tokenizer = self.pair.tokenizers.target
-        least = normalised_score(old.logprobs, penalty_of(self.options)) - NEARLY
-        fitting = (
+        penalty, tokenizer = penalty_of(self.options), self.pair.tokenizers.target
+        least = normalised_score(old.logprobs, penalty) - NEARLY
+        fitting = [
             each
             for each in found.hypotheses
             if self._shown(found, each.ids) == {wanted}
             and each.score >= least
             and found.sentence.is_well_placed(each.ids, tokenizer)
-        )
-        best = next(fitting, None)
-        if best is None:
+        ]
+        if not fitting:
             return old
+        best = fitting[0]
         others = [each for each in found.hypotheses if each != best][: self.options.alternatives]
-        new = replace(old, hypotheses=(best, *others), logprobs=best.logprobs)
-        if self.wanted is None:
-            return new
-        eos = tokenizer.eos
-        ids = best.ids if best.ids[-1:] == (eos,) else (*best.ids, eos)
-        [scores] = await run_scoring(
-            self.pair.worker, [ScoringRequest(old.sentence.ids, ids, self.deadline, self.wanted)]
-        )
-        best = over_vocabulary(best, scores, penalty_of(self.options))
-        weights = alignment_weights(scores.cross_attention, self.pair.align)
-        return replace(new, hypotheses=(best, *others), weights=weights, scores=scores)
+        scores = None
+        if self.wanted is not None:
+            ids = best.ids if best.ids[-1:] == (tokenizer.eos,) else (*best.ids, tokenizer.eos)
+            request = ScoringRequest(old.sentence.ids, ids, self.deadline, self.wanted)
+            [scores] = await run_scoring(self.pair.worker, [request])
+        new = self._translated(old.sentence, SentenceResult((best, *others), 0.0, 0.0, scores=scores), self.options)
+        return replace(new, values=old.values)
 
     def _shown(self, result: Translated, ids: Sequence[int]) -> Shown:
         sentence, info = result.sentence, self.pair.info
