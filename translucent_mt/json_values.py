@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from service.engine import AttentionMap, PivotText, Search, SearchTrace, SentenceDetail, Token, TracedHypothesis
+from service.engine import AttentionMap, PivotText, Search, SearchTrace, SentenceDetail, Token, TracedHypothesis, mean_quality
 from translucent_mt.backend import Model, Pair, Translated
 
 Json = Mapping[str, Any]
@@ -43,14 +43,12 @@ def translated_of(answer: Json, number: int, asked: Pair) -> Translated:
     details = answer["details"][number] if "details" in answer else {"sentences": []}
     sentences = tuple(map(sentence_of, details["sentences"]))
     pivot = details.get("pivot")
-    known = [(each.quality, len(each.source_text)) for each in sentences if each.quality is not None]
-    length = sum(weight for _, weight in known)
     return Translated(
         text=answer["translatedText"][number],
         pair=Pair(detected[number]["language"] if detected else asked.source, asked.target),
         alternatives=tuple(answer["alternatives"][number]) if "alternatives" in answer else (),
         sentences=sentences,
-        quality=sum(quality * weight for quality, weight in known) / length if length else None,
+        quality=mean_quality((each.quality, len(each.source_text)) for each in sentences),
         pivot=None
         if pivot is None
         else PivotText(**pivot | {"sentences": tuple(map(sentence_of, pivot["sentences"]))}),

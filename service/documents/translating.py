@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from service.engine import (
     TranslationOptions,
     formality_note,
     in_other_register,
+    mean_quality,
     split_sentences,
 )
 
@@ -100,7 +101,11 @@ async def _translated(
     ordered = [found[number] for number in range(len(units))]
     written = await TEXT_POOL.run(lambda: markup.write_all(documents, ordered))
     waiting = iter(ordered)
-    qualities = [_mean(islice(waiting, len(markup.units_of([document])))) for document in documents]
+    of_each = [islice(waiting, len(markup.units_of([document]))) for document in documents]
+    qualities = [
+        mean_quality((each.quality, len(each.source_text)) for part in parts for each in part.qualities)
+        for parts in of_each
+    ]
     return [
         Translated(in_blanks(segment, calm(segment, text)), quality)
         for segment, text, quality in zip(segments, written, qualities, strict=True)
@@ -119,11 +124,6 @@ def in_blanks(segment: str, text: str) -> str:
     """Return a text between the blanks that are around a segment."""
     before = len(segment) - len(segment.lstrip())
     return segment[:before] + text + segment[max(before, len(segment.rstrip())) :]
-
-
-def _mean(parts: Iterable[Translation]) -> float | None:
-    """Return the quality of a segment from those of its parts, by their length."""
-    return Translation("", qualities=tuple(each for part in parts for each in part.qualities)).quality
 
 
 async def _in_chunks(
@@ -250,13 +250,9 @@ def sample(segments: Sequence[str], size: int = 5000) -> str:
 
 def quality_of(segments: Sequence[str], translations: Sequence[Translated]) -> float | None:
     """Return the share of a document that is expected to be usable: the mean by length; None if none is known."""
-    known = [
-        (each.quality, len(segment))
-        for segment, each in zip(segments, translations, strict=True)
-        if each.quality is not None
-    ]
-    total = sum(length for _, length in known)
-    return round(sum(quality * length for quality, length in known) / total, 4) if total else None
+    pairs = zip(segments, translations, strict=True)
+    quality = mean_quality((each.quality, len(segment)) for segment, each in pairs)
+    return None if quality is None else round(quality, 4)
 
 
 def doubtful_segments(translations: Sequence[Translated]) -> tuple[tuple[int, float, str], ...]:

@@ -137,6 +137,7 @@ from service.engine.types import Token as Token
 from service.engine.types import Translation as Translation
 from service.engine.types import TranslationOptions as TranslationOptions
 from service.engine.types import ValueHandling as ValueHandling
+from service.engine.types import mean_quality as mean_quality
 from service.engine.values.terms import Glossary as Glossary
 from service.engine.values.terms import Term as Term
 

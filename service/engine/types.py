@@ -6,7 +6,7 @@ caller's text. Log-probabilities are natural logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -121,6 +121,13 @@ class PivotText:
     sentences: tuple[SentenceDetail, ...] = ()  # of the first leg, if details were requested
 
 
+def mean_quality(parts: Iterable[tuple[float | None, int]]) -> float | None:
+    """Return the mean of the qualities that are known, by the lengths beside them; None if none is."""
+    known = [(quality, length) for quality, length in parts if quality is not None]
+    total = sum(length for _, length in known)
+    return sum(quality * length for quality, length in known) / total if total else None
+
+
 @dataclass(frozen=True, slots=True)
 class Translation:
     """The translation of one text; `sentences` is filled only if details were requested."""
@@ -137,9 +144,7 @@ class Translation:
 
         None if nothing was translated, or if the model gives no quality.
         """
-        known = [(each.quality, len(each.source_text)) for each in self.qualities if each.quality is not None]
-        total = sum(length for _, length in known)
-        return sum(quality * length for quality, length in known) / total if total else None
+        return mean_quality((each.quality, len(each.source_text)) for each in self.qualities)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from lxml import etree
 
@@ -36,26 +37,12 @@ REMOTE = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|//|\.\./\.\./)", re.IGNORECASE)
 SPACES = re.compile(r" {2,}")
 
 
-def read(data: bytes, options: ReadOptions) -> OdtDocument:
-    """Return an OpenDocument text; raise DocumentError."""
-    return _read(data, options, b"text", "n OpenDocument text; save it again as .odt.")
-
-
-def read_ods(data: bytes, options: ReadOptions) -> OdtDocument:
-    """Return an OpenDocument spreadsheet; raise DocumentError."""
-    return _read(data, options, b"spreadsheet", "n OpenDocument spreadsheet; save it again as .ods.")
-
-
-def read_odp(data: bytes, options: ReadOptions) -> OdtDocument:
-    """Return an OpenDocument presentation; raise DocumentError."""
-    return _read(data, options, b"presentation", "n OpenDocument presentation; save it again as .odp.")
-
-
-def _read(data: bytes, options: ReadOptions, kind: bytes, words: str) -> OdtDocument:
+def _read(data: bytes, options: ReadOptions, kind: str) -> OdtDocument:
+    """Return a document of a kind; raise DocumentError."""
     package = unpack(data, options.limits)
     contents = package.contents
-    if contents.get("mimetype", b"").strip() != MEDIA_TYPE + kind or "content.xml" not in contents:
-        raise BrokenDocument(f"The document is not a{words}")
+    if contents.get("mimetype", b"").strip() != MEDIA_TYPE + kind.encode() or "content.xml" not in contents:
+        raise BrokenDocument(f"The document is not an OpenDocument {kind}; save it again as one.")
     if any(name.startswith(("Basic/", "Scripts/")) for name in contents):
         raise UnsafeDocument("The document contains macros, which are refused; save it without them.")
     if "META-INF/documentsignatures.xml" in contents:
@@ -67,6 +54,9 @@ def _read(data: bytes, options: ReadOptions, kind: bytes, words: str) -> OdtDocu
     for root in roots.values():
         _check_loaded(root)
     return OdtDocument(package, roots, options)
+
+
+read, read_ods, read_odp = (partial(_read, kind=kind) for kind in ("text", "spreadsheet", "presentation"))
 
 
 class OdtDocument:

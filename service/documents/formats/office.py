@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from lxml import etree
 
@@ -81,16 +82,6 @@ PPTX = Dialect(
 )
 
 
-def read_docx(data: bytes, options: ReadOptions) -> OfficeDocument:
-    """Return a Word document; raise DocumentError."""
-    return OfficeDocument(data, options, DOCX)
-
-
-def read_pptx(data: bytes, options: ReadOptions) -> OfficeDocument:
-    """Return a presentation; raise DocumentError."""
-    return OfficeDocument(data, options, PPTX)
-
-
 class OfficeDocument:
     """The parts of a document that hold its text."""
 
@@ -139,6 +130,9 @@ class OfficeDocument:
         for name in changed:
             self._finish(self._parts[name])
         return self._package.packed({name: xml_bytes(self._parts[name]) for name in changed})
+
+
+read_docx, read_pptx = partial(OfficeDocument, dialect=DOCX), partial(OfficeDocument, dialect=PPTX)
 
 
 def _content_types(contents: Mapping[str, bytes]) -> dict[str, str]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from lxml import etree
 
-from service.documents.format import ReadOptions
 from service.documents.formats.office import OFFICE, OfficeDocument
 from service.documents.runs import SPACE, Dialect, Element
 from service.documents.untrusted import Package
@@ -36,11 +36,6 @@ XLSX = Dialect(
     skipped=frozenset(),
     ignored=frozenset({f"{S}family", f"{S}charset", f"{S}scheme"}),
 )
-
-
-def read(data: bytes, options: ReadOptions) -> SpreadsheetDocument:
-    """Return a workbook; raise DocumentError."""
-    return SpreadsheetDocument(data, options, XLSX)
 
 
 class SpreadsheetDocument(OfficeDocument):
@@ -71,6 +66,9 @@ class SpreadsheetDocument(OfficeDocument):
     def _finish(self, root: Element) -> None:
         for holder in root.iter(*HOLDERS):
             _close(holder)
+
+
+read = partial(SpreadsheetDocument, dialect=XLSX)
 
 
 def _names(package: Package, types: Mapping[str, str]) -> set[str]:
