@@ -7,40 +7,61 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from service.documents.encodings import Encoding, decode
+from service.documents.encodings import decode
 from service.documents.errors import BrokenDocument, DocumentError, DocumentTooLarge
 from service.documents.format import ReadOptions
-from service.documents.fragments import has_words, plain
-from service.markup.document import escape
+from service.documents.messages import MessagesDocument, Notation, Place, parts_of
 
 SAMPLE = 10_000
 MOST_CELLS = 300_000
 SEPARATORS = ",;\t|"
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 FORMULA = re.compile(r"\s*=")
+NOTHING = re.compile("(?!)")
+LINES = Notation(tag=NOTHING, kept=NOTHING, divider=re.compile("\n"))
 
 
 @dataclass(slots=True)
 class Cell:
-    """A cell: its value, and the bytes around it."""
+    """A cell: its value, and where it stands."""
 
     value: str
-    raw: str
+    start: int
+    end: int
     quoted: bool
-    after: str  # a separator or a line end
     row: int
     column: int
 
 
-def read(data: bytes, options: ReadOptions) -> TableDocument:
+def read(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return a table; raise DocumentError, also for a column that it does not have."""
     text, encoding = decode(data)
     separator = separator_of(text)
-    cells = [*scan(text, separator)]
-    return TableDocument(cells, encoding, separator, options)
+    cells = scan(text, separator)
+    columns = options.columns
+    numbers = chosen([cell.value.strip() for cell in cells if cell.row == 0], columns)
+    places = (
+        Place(cell.start, cell.end, parts_of(cell.value, LINES), _writer(cell, separator))
+        for cell in cells
+        if (not columns or cell.column in numbers)
+        and (options.header or cell.row > 0)
+        and not FORMULA.match(cell.value)
+    )
+    return MessagesDocument(text, encoding, places, options.limits)
+
+
+def _writer(cell: Cell, separator: str) -> Callable[[str], str]:
+    """Return how a new value is written: in quotes if the old one was, or if it must be."""
+    signs = {separator, "\n", "\r", *('"' if separator != "\t" else "")}
+
+    def write(value: str) -> str:
+        needs = cell.quoted or any(sign in value for sign in signs)
+        return '"' + value.replace('"', '""') + '"' if needs else value
+
+    return write
 
 
 def separator_of(text: str) -> str:
@@ -61,14 +82,15 @@ def scan(text: str, separator: str) -> list[Cell]:
     )
     cells: list[Cell] = []
     at = row = column = 0
-    while at < len(text) or (cells and cells[-1].after == separator):
+    after = ""
+    while at < len(text) or after == separator:
         found = pattern.match(text, at)
         if found is None:
             raise BrokenDocument(f"The table has a cell with a wrong quote in row {row + 1}.")
         raw, after = found.groups()
         quoted = QUOTED.fullmatch(raw) is not None
         value = raw[1:-1].replace('""', '"') if quoted else raw
-        cells.append(Cell(value, raw, quoted, after, row, column))
+        cells.append(Cell(value, at, at + len(raw), quoted, row, column))
         at = found.end()
         column += 1
         if len(cells) > MOST_CELLS:
@@ -78,38 +100,6 @@ def scan(text: str, separator: str) -> list[Cell]:
         if not after:
             break
     return cells
-
-
-class TableDocument:
-    """The cells of a table, and those among them that are translated."""
-
-    def __init__(self, cells: list[Cell], encoding: Encoding, separator: str, options: ReadOptions) -> None:
-        self._cells = cells
-        self._encoding = encoding
-        self._separator = separator
-        header = [cell.value.strip() for cell in cells if cell.row == 0]
-        numbers, columns = chosen(header, options.columns), options.columns
-        self._translated = [
-            cell
-            for cell in cells
-            if (not columns or cell.column in numbers)
-            and (options.header or cell.row > 0)
-            and not FORMULA.match(cell.value)
-            and has_words(escape(cell.value))
-        ]
-        self._lines = [cell.value.split("\n") for cell in self._translated]
-        self.segments: Sequence[str] = [escape(line) for lines in self._lines for line in lines]
-
-    def write(self, translations: Sequence[str]) -> bytes:
-        """Return the table; a translated cell is quoted if it was, or if it must be."""
-        waiting = iter(translations)
-        for cell, lines in zip(self._translated, self._lines, strict=True):
-            value = "\n".join(plain(next(waiting)) for _ in lines)
-            if value != cell.value:
-                signs = {self._separator, "\n", "\r", *('"' if self._separator != "\t" else "")}
-                needs = cell.quoted or any(sign in value for sign in signs)
-                cell.raw = '"' + value.replace('"', '""') + '"' if needs else value
-        return self._encoding.encode("".join(cell.raw + cell.after for cell in self._cells))
 
 
 def chosen(header: Sequence[str], columns: Sequence[str]) -> set[int]:

@@ -55,12 +55,16 @@ _COMMANDS = {
     ),
 }
 _NO_COMMAND = re.compile(  # how English sentences begin that are no commands
-    r"(?:the|an?|th[ei]s[e]?|those|my|your|his|her|its|our|their|i|you|s?he|it|we|they|there|wh\w+|how|is|are|was|were|am"
+    r"\b(?:the|an?|th[ei]s[e]?|those|my|your|his|her|its|our|their|i|you|s?he|it|we|they|there|wh\w+|how|is|are|was|were|am"
     r"|do(?! not\b)|does|did|has|can|could|will|would|shall|should|may|might|must|if|in|on|at|by|for|from|with|after"
     r"|before|as|of|about|every\w*|each|all|some\w*|any|no|many|most|few|two|three|but|and|or|so|because|although|only"
-    r"|one|nobody|nothing|\w*[^s]s)\b|.*\?\s*$",
+    r"|one|nobody|nothing|\w*[^s]s)\b",
     re.IGNORECASE,
 )
+
+
+def _is_no_command(source: str) -> bool:
+    return _NO_COMMAND.match(source) is not None or source.rstrip().endswith("?")
 
 
 def registers_of(text: str, language: str, source: str, source_language: str) -> Shown:
@@ -74,7 +78,7 @@ def registers_of(text: str, language: str, source: str, source_language: str) ->
     found = {name for (of, name), words in _WORDS.items() if of == language and words.search(text)}
     if language == "de" and _SIE.match(text) and (not from_english or _YOU.search(source)):
         found.add("polite")
-    if not found and _COMMANDS[language].search(text) and not (from_english and _NO_COMMAND.match(source)):
+    if not found and _COMMANDS[language].search(text) and not (from_english and _is_no_command(source)):
         found.add("familiar")
     return frozenset(found)
 

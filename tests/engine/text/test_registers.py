@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.engine.text.registers import formality_note, in_other_register, registers_of, wanted_register
+from service.engine.text.registers import Shown, formality_note, in_other_register, registers_of, wanted_register
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,15 @@ def test_words_and_commands_show_a_register(text: str, source: str, language: st
 
 
 def test_most_sentences_decide_unless_a_formality_is_asked_for() -> None:
-    familiar, polite, both = frozenset({"familiar"}), frozenset({"polite"}), frozenset({"familiar", "polite"})
-    none: frozenset[str] = frozenset()
+    none: Shown = frozenset()
+    familiar: Shown = frozenset({"familiar"})
+    polite: Shown = frozenset({"polite"})
+    both = familiar | polite
     shown = [familiar, familiar, polite, none, both]
-    assert wanted_register("default", shown) == "familiar"  # type: ignore[arg-type]
-    assert wanted_register("default", [familiar, polite]) == "polite"  # type: ignore[arg-type]
-    assert wanted_register("default", [polite, none]) is None  # type: ignore[arg-type]
-    assert wanted_register("prefer_more", shown) == "polite"  # type: ignore[arg-type]
+    assert wanted_register("default", shown) == "familiar"
+    assert wanted_register("default", [familiar, polite]) == "polite"
+    assert wanted_register("default", [polite, none]) is None
+    assert wanted_register("prefer_more", shown) == "polite"
 
 
 def test_texts_in_another_register_than_most_are_found() -> None:
