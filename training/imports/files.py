@@ -19,12 +19,12 @@ class ImportRefused(ValueError):
 _READ = (".json", ".spm", ".safetensors", ".bin", ".model", ".argosmodel", ".txt", ".md", ".gz")
 
 
-def read_object(path: Path, why: str = "the folder of the model needs it") -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file; raises ImportRefused if there is no such file or object."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise ImportRefused(f"{path}: there is no such file; {why}") from error
+        raise ImportRefused(f"{path}: there is no such file; the folder of the model needs it") from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ImportRefused(f"{path}: it is not valid JSON ({error})") from error
     if not isinstance(content, dict):
