@@ -52,25 +52,16 @@ def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle, *, 
     Raise BundleMissing (no folder, or no bundle in it), BundleCorrupt or BundleIncompatible (one of them cannot be
     served, or two have the same name).
     """
-    if not folder.is_dir():
-        raise BundleMissing(f"{folder}: there is no such folder of models.")
-    bundles: dict[str, Bundle] = {}
+    found = scan_bundles(folder, gallery=gallery)
     for path in _subfolders(folder, gallery):
-        if has_embedding_model(path):
-            continue
-        if path.name == GALLERY:
-            continue
-        if not is_bundle(path):
+        if not (is_bundle(path) or has_embedding_model(path) or path.name == GALLERY):
             _LOG.warning("%s is ignored: it has no manifest.json, so it is not a bundle", path)
-            continue
-        bundle = read(path)
-        name = bundle.manifest.name
-        if name in bundles:
-            raise BundleIncompatible(f"{path} and {bundles[name].folder} are both named {name}; remove one of them.")
-        bundles[name] = bundle
-    if not bundles:
+    if not found:
         raise BundleMissing(f"{folder}: there is no bundle in it, which is a folder with a manifest.json.")
-    return list(bundles.values())
+    owners: dict[str, Path] = {}
+    for each in found:
+        owners.setdefault(each.name, each.path)
+    return [load_entry(each, owners, read) for each in found]
 
 
 def _subfolders(folder: Path, gallery: bool) -> list[Path]:
@@ -91,12 +82,12 @@ def scan_bundles(folder: Path, *, gallery: bool = False) -> list[BundleEntry]:
     return [_entry_of(path) for path in _subfolders(folder, gallery) if is_bundle(path)]
 
 
-def load_entry(found: BundleEntry, others: Mapping[str, Path]) -> Bundle:
+def load_entry(found: BundleEntry, others: Mapping[str, Path], read: Callable[[Path], Bundle] = load_bundle) -> Bundle:
     """Read and check a bundle that was found; `others` holds the folder of each name.
 
     Raise BundleError.
     """
-    bundle = load_bundle(found.path)
+    bundle = read(found.path)
     owner = others.get(bundle.manifest.name, found.path)
     if owner != found.path:
         raise BundleIncompatible(f"{found.path} and {owner} are both named {bundle.manifest.name}; remove one of them.")
