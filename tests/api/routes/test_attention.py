@@ -40,9 +40,14 @@ async def test_parameters_reach_the_engine(client: Client, registry: DummyRegist
         layer=1, head="mean", tokens="word", specials="drop", translation=TranslationOptions(beam_size=2)
     )
     assert (body["target"]["text"], body["token_ranks"]) == ("C'est perdu", [1, 1, 1])
-    for kind in ("encoder", "decoder"):
-        body = (await client.get("/attention", params={**TEXT, "kind": kind})).json()
-        assert (body["kind"], body["layer"], body["head"]) == (kind, "mean", "mean")
+    shown: list[tuple[dict[str, str], tuple[str, object, object]]] = [
+        ({"kind": "encoder"}, ("encoder", "mean", "mean")),
+        ({"kind": "decoder", "head": "1"}, ("decoder", "mean", 1)),
+        ({"kind": "decoder", "layer": "1"}, ("decoder", 1, "mean")),
+    ]
+    for asked, expected in shown:
+        body = (await client.get("/attention", params={**TEXT, **asked})).json()
+        assert (body["kind"], body["layer"], body["head"]) == expected
 
 
 @pytest.mark.parametrize(

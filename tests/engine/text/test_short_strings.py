@@ -76,6 +76,7 @@ def test_the_model_reads_small_letters_without_marks_and_ends(text: str, expecte
         ("SAVE CHANGES", "Enregistre les changements.", "ENREGISTRE LES CHANGEMENTS"),
         ("OPEN {NAME}", "Ouvre {NAME}", "OUVRE {NAME}"),
         ("&File", "Fichier", "&Fichier"),
+        ("&File", "Profil fichier", "Profil &fichier"),
         ("E&xit", "Taxi de sortie", "Ta&xi de sortie"),
         ("_Open…", "Déplacer", "_Déplacer…"),
         ("Street:", "Rue", "Rue :"),
