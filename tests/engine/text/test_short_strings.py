@@ -95,7 +95,7 @@ def test_letters_that_become_two_capitals_keep_their_places() -> None:
     assert written("STREET FILE:", "Straße der Größe", "de") == "STRASSE DER GRÖSSE:"
 
 
-@pytest.mark.parametrize("text", ["Are you sure?", "SAVE CHANGES.", "Stop!", "word " * 30, "Save\nchanges"])
+@pytest.mark.parametrize("text", ["Are you sure?", "SAVE CHANGES.", "Stop!", "…", "word " * 30, "Save\nchanges"])
 def test_other_texts_are_left_alone(text: str) -> None:
     assert not may_be_short(text) or short(text) is None
 
