@@ -163,16 +163,6 @@ async def test_memory_above_the_limit_closes_idle_models_but_never_the_last(monk
     assert house.log == ["open a", "open b", "open c", "close a", "close b"]
 
 
-async def test_a_replaced_model_is_closed_after_its_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_models, "RETIRE_SECONDS", 0.01)
-    house = House(room=3)
-    async with house.using("a"):
-        house.models.retire(house.named["a"])
-        await asyncio.sleep(0.03)
-        assert house.named["a"].state == "open"
-    await house.reaches("a", "closed")
-
-
 async def test_a_model_that_is_retired_while_it_opens_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_models, "RETIRE_SECONDS", 0.01)
     house = House(room=3)
