@@ -74,7 +74,7 @@ def test_the_model_reads_small_letters_without_marks_and_ends(text: str, expecte
     ("text", "translation", "expected"),
     [
         ("SAVE CHANGES", "Enregistre les changements.", "ENREGISTRE LES CHANGEMENTS"),
-        ("OPEN {NAME}", "Ouvre {NAME}", "OUVRE {NAME}"),
+        ("OPEN {name}", "Ouvre {name}", "OUVRE {name}"),
         ("&File", "Fichier", "&Fichier"),
         ("&File", "Profil fichier", "Profil &fichier"),
         ("E&xit", "Taxi de sortie", "Ta&xi de sortie"),
