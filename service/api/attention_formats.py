@@ -11,7 +11,7 @@ from starlette.responses import Response
 from service.api.errors import ApiError, invalid
 from service.api.rendering import REPRESENTATIONS, render_attention, render_cell, render_weights
 from service.api.schemas.attention import SEVERAL_MAPS, AttentionRequest
-from service.api.schemas.pooling import PoolingRequest
+from service.api.schemas.common import FigureRequest
 from service.engine import AttentionMap, ModelInfo
 from service.figures import exports
 from service.figures.figure import compare, contrast, one, several
@@ -55,7 +55,7 @@ EXAMPLES = {
 Named = Sequence[tuple[str, AttentionMap]]
 
 
-def form_of(fields: AttentionRequest | PoolingRequest, accept: str) -> str:
+def form_of(fields: FigureRequest, accept: str) -> str:
     """Return the format that the fields, or else the Accept header, request; raise ApiError (406)."""
     if "format" in fields.model_fields_set:
         return fields.format

@@ -8,6 +8,7 @@ https://github.com/triton-inference-server/server/blob/main/docs/protocol/extens
 
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from service.api.schemas.common import as_whole
 from service.engine import FloatArray
 
 JSON_LENGTH_HEADER = "Inference-Header-Content-Length"
+SIZE = "binary_data_size"  # of a tensor, among its parameters
 LENGTH = struct.Struct("<I")
 Tensor = Sequence[str] | FloatArray
 
@@ -28,6 +30,35 @@ def split_body(body: bytes, json_length: str | None) -> tuple[bytes, bytes]:
     if length is None or not 0 <= length <= len(body):
         raise invalid(f"{JSON_LENGTH_HEADER} must be a whole number of at most the body's {len(body)} bytes")
     return body[:length], body[length:]
+
+
+def with_data(tensors: Sequence[Any], data: bytes) -> list[Any]:
+    """Return tensors with their strings among their fields, also where they are bytes; raise ApiError."""
+    found, at = list(tensors), 0
+    for number, tensor in enumerate(tensors):
+        known = isinstance(tensor, dict) and tensor.get("name") in ("text", "target_text")
+        parameters = tensor.get("parameters") if known else None  # validation refuses the others
+        size = parameters.get(SIZE) if isinstance(parameters, dict) else None
+        if size is None:
+            continue
+        name, left = tensor["name"], len(data) - at
+        if "data" in tensor:
+            raise invalid(f"{name} has both data and {SIZE}; give one of them", param=name)
+        wanted = None if isinstance(size, str) else as_whole(size)
+        if wanted is None or not 0 <= wanted <= left:
+            raise invalid(
+                f"the {SIZE} of {name} must be a whole number of at most the {left} bytes that follow the JSON; "
+                f"{JSON_LENGTH_HEADER} says where it ends",
+                param=name,
+            )
+        found[number] = {**tensor, "data": decode_strings(name, data[at : at + wanted])}
+        at += wanted
+    if at < len(data):
+        raise invalid(
+            f"{len(data) - at} bytes after the JSON belong to no tensor; {JSON_LENGTH_HEADER} is where the JSON ends, "
+            f"and every binary tensor has the parameter {SIZE}"
+        )
+    return found
 
 
 def decode_strings(name: str, data: bytes) -> list[str]:

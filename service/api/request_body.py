@@ -14,13 +14,14 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import Field, File, FormParser, parse_options_header
 from starlette.requests import Request
 
+from service.api.binary_tensors import JSON_LENGTH_HEADER, split_body, with_data
 from service.api.context import header
 from service.api.errors import ApiError, not_utf8
+from service.api.paths import ADMIN, UPLOADS
 
 MAX_FIELDS = 1000
 BODY = "translucent.body"  # the key of the whole body in the scope, after it was read
 FIELDS = "translucent.fields"  # the key in the scope, after they are read
-FILES = "translucent.files"  # the same for the files of a multipart form
 MEDIA_TYPE_FORM = "application/x-www-form-urlencoded"
 MEDIA_TYPE_MULTIPART = "multipart/form-data"
 
@@ -46,6 +47,8 @@ async def read_fields(request: Request) -> dict[str, Any]:
         return read
     if request.method == "GET":
         return query_fields(request)
+    if request.scope["path"].startswith("/v2/"):
+        return await read_message(request)
     content_type = header(request.scope, b"content-type")
     if content_type == "application/json":  # the usual spelling
         return decode_json(await read_body(request))
@@ -55,14 +58,23 @@ async def read_fields(request: Request) -> dict[str, Any]:
         return decode_json(await read_body(request))
     fields: dict[str, Any] = dict(query_fields(request))
     form: Mapping[str, str] = {}
+    files: Mapping[str, UploadedFile] = {}
     if media_type == MEDIA_TYPE_FORM:
         form = decode_urlencoded(await read_body(request), "form")
     elif media_type == MEDIA_TYPE_MULTIPART:
-        form, request.scope[FILES] = decode_multipart(await read_body(request), parameters.get(b"boundary"))
+        form, files = decode_multipart(await read_body(request), parameters.get(b"boundary"))
     for name, value in form.items():
         # Browsers send every line break of a form as CRLF (HTML, 4.10.21): a limit would count them twice.
         fields.setdefault(name, value.replace("\r\n", "\n"))
-    return fields
+    return {**fields, **files} if request.scope["path"] in UPLOADS else fields
+
+
+async def read_message(request: Request) -> dict[str, Any]:
+    """Return the JSON of the Open Inference Protocol, with the tensors that follow it as bytes; raise ApiError."""
+    body, data = split_body(await read_body(request), header(request.scope, JSON_LENGTH_HEADER.lower().encode()))
+    message = {} if request.scope["path"].startswith(ADMIN) and not body.strip() else decode_json(body)
+    inputs = message.get("inputs")
+    return {**message, "inputs": with_data(inputs, data)} if isinstance(inputs, list) else message
 
 
 def query_fields(request: Request) -> dict[str, str]:

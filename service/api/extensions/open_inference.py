@@ -3,23 +3,28 @@
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Body, Depends
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from service import __version__
-from service.api.binary_tensors import JSON_LENGTH_HEADER, split_body
-from service.api.checks import search_options
+from service.api.binary_tensors import JSON_LENGTH_HEADER
+from service.api.checks import check_batch, check_characters, search_options
 from service.api.dependencies import ContextDep, ServiceDep
-from service.api.extensions.tensors import infer_with, pair_of, read_inference, render
-from service.api.openapi import example, json_body, v2_operation_id
+from service.api.direct_route import DirectRoute
+from service.api.extensions.tensors import infer_with, pair_of, render
+from service.api.openapi import example, v2_operation_id
 from service.api.rendering import REPRESENTATIONS
-from service.api.request_body import decode_json, read_body
 from service.api.schemas.inference import InferenceRequest, InferenceResponse
 from service.engine import ModelInfo, UnknownModel
 
-router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"], generate_unique_id_function=v2_operation_id)
-one_model = APIRouter()  # with and without a version
+router = APIRouter(
+    prefix="/v2",
+    tags=["Open Inference Protocol"],
+    generate_unique_id_function=v2_operation_id,
+    route_class=DirectRoute,
+)
+MODEL, VERSION = "/models/{model}", "/models/{model}/versions/{version}"  # which is the same
 
 MEDIA_TYPE = "application/octet-stream"
 TEXT = {"name": "text", "datatype": "BYTES", "shape": [-1]}
@@ -119,7 +124,8 @@ async def list_models(service: ServiceDep) -> JSONResponse:
     return JSONResponse({"models": [info.name for info in service.registry.models()]})
 
 
-@one_model.get("", response_model=dict[str, Any], responses={200: example(METADATA)})
+@router.get(VERSION, include_in_schema=False)
+@router.get(MODEL, response_model=dict[str, Any], responses={200: example(METADATA)})
 async def get_model(info: ModelDep) -> JSONResponse:
     """Describe the inputs and outputs of a model; `/models/{model}/versions/{version}` is the same."""
     properties = {
@@ -134,7 +140,10 @@ async def get_model(info: ModelDep) -> JSONResponse:
     return JSONResponse({**METADATA, "name": info.name, "versions": [info.version], "properties": properties})
 
 
-@one_model.get("/config", response_model=dict[str, Any], responses={200: example(configuration("transformer-en-fr"))})
+@router.get(VERSION + "/config", include_in_schema=False)
+@router.get(
+    MODEL + "/config", response_model=dict[str, Any], responses={200: example(configuration("transformer-en-fr"))}
+)
 async def get_model_configuration(info: ModelDep) -> JSONResponse:
     """Return the configuration of a model in Triton's format, which some clients request first.
 
@@ -143,15 +152,17 @@ async def get_model_configuration(info: ModelDep) -> JSONResponse:
     return JSONResponse(configuration(info.name))
 
 
-@one_model.get("/ready", response_model=dict[str, str | bool], responses=readiness({"name": "transformer-en-fr"}))
+@router.get(VERSION + "/ready", include_in_schema=False)
+@router.get(MODEL + "/ready", response_model=dict[str, str | bool], responses=readiness({"name": "transformer-en-fr"}))
 async def get_model_readiness(info: ModelDep, service: ServiceDep) -> JSONResponse:
     """Report whether this model accepts requests now, independent of the others."""
     is_ready = service.model_ready(info.name)
     return JSONResponse({"name": info.name, "ready": is_ready}, status_code=200 if is_ready else 503)
 
 
-@one_model.post(
-    "/infer",
+@router.post(VERSION + "/infer", include_in_schema=False)
+@router.post(
+    MODEL + "/infer",
     response_model=InferenceResponse,
     responses={
         200: {
@@ -167,15 +178,20 @@ async def get_model_readiness(info: ModelDep, service: ServiceDep) -> JSONRespon
             },
         },
     },
-    openapi_extra={"requestBody": {**json_body(InferenceRequest, "A text", REQUEST), "required": True}},
 )
-async def infer(request: Request, info: ModelDep, service: ServiceDep, context: ContextDep) -> Response:
+async def infer(
+    info: ModelDep,
+    wanted: Annotated[InferenceRequest, Body(openapi_examples={"one": {"summary": "A text", "value": REQUEST}})],
+    service: ServiceDep,
+    context: ContextDep,
+) -> Response:
     """Translate the texts of the input `text`, or with `target_text` score the given translations (forced decoding).
 
     Tensors may be bytes after the JSON (binary tensor data extension), which is what Triton's clients send and want.
     """
-    body, data = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
-    wanted = read_inference(decode_json(body), data, service.settings)
+    for tensor in wanted.inputs:
+        check_batch(tensor.data, service.settings)
+        check_characters(tensor.data, service.settings)
     context.count(wanted.texts, info.name)
     fields = wanted.parameters
     pair = pair_of(fields, info)
@@ -192,7 +208,3 @@ async def infer(request: Request, info: ModelDep, service: ServiceDep, context: 
     if json_length is None:
         return Response(answer, media_type="application/json")
     return Response(answer, media_type=MEDIA_TYPE, headers={JSON_LENGTH_HEADER: str(json_length)})
-
-
-for _prefix, _shown in (("/models/{model}", True), ("/models/{model}/versions/{version}", False)):
-    router.include_router(one_model, prefix=_prefix, include_in_schema=_shown)

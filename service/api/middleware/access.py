@@ -12,11 +12,10 @@ from starlette.types import Scope
 
 from service.access.keys import KeyRing, digest
 from service.access.limits import Exceeded, RateLimits, parse_limits
-from service.api.binary_tensors import JSON_LENGTH_HEADER, split_body
 from service.api.context import context_of, header
 from service.api.errors import ApiError
 from service.api.paths import ADMIN, DIALECT, METRICS, is_public
-from service.api.request_body import FIELDS, decode_json, read_body, read_fields
+from service.api.request_body import FIELDS, read_fields
 from service.api.schemas.inference import sizes
 from service.settings import Settings
 
@@ -146,15 +145,10 @@ def bearer(scope: Scope) -> str | None:
 
 async def early_fields(scope: Scope) -> Mapping[str, Any]:
     """Return the fields of a request before its route reads them; none if that fails, which the route reports."""
-    request = Request(scope)
     try:
-        if INFERENCE.fullmatch(scope["path"]):
-            message, _ = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
-            return decode_json(message)
-        scope[FIELDS] = await read_fields(request)
+        scope[FIELDS] = fields = await read_fields(Request(scope))
     except ApiError:
         return {}
-    fields: Mapping[str, Any] = scope[FIELDS]
     return fields
 
 

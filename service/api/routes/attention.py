@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Body
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,12 +21,11 @@ from service.api.attention_job import Job, job_of
 from service.api.checks import check_characters
 from service.api.context import RequestContext
 from service.api.dependencies import ContextDep, RendererDep, ServiceDep
+from service.api.direct_route import DirectRoute
 from service.api.errors import invalid
 from service.api.etag import tagged
-from service.api.openapi import body_in_any_form, errors_of, query_parameters
-from service.api.request_body import read_fields
+from service.api.openapi import errors_of
 from service.api.schemas.attention import (
-    OF_SENTENCES,
     AttentionOfModels,
     AttentionPair,
     AttentionRequest,
@@ -36,7 +35,6 @@ from service.api.schemas.attention import (
 )
 from service.api.sentence_attention import EMBEDDINGS, attention_map, embedder_of
 from service.api.state import Service
-from service.api.validation import parse
 from service.engine import (
     AttentionMap,
     AttentionOptions,
@@ -48,7 +46,7 @@ from service.figures.figure import comparable
 from service.figures.panels import Naming
 from service.figures.renderer import FigureRenderer
 
-router = APIRouter(tags=["Attention"])
+router = APIRouter(tags=["Attention"], route_class=DirectRoute)
 
 MOST_WEIGHTS = 250_000  # attention weights in one answer, as data or as a picture; a thousand are 50 kB of CSV
 
@@ -103,32 +101,18 @@ DOCUMENTED: dict[str, Any] = {
 }
 
 
-async def read_attention_fields(request: Request) -> AttentionRequest:
-    """Return the checked fields of /attention, which are fewer with kind=sentence; raise ApiError."""
-    fields = await read_fields(request)
-    kind = fields.get("kind")
-    if isinstance(kind, str) and kind.lower() == "sentence":
-        return parse(SentenceAttentionRequest, {name: fields[name] for name in OF_SENTENCES if name in fields})
-    return parse(AttentionRequest, fields)
-
-
-FieldsDep = Annotated[AttentionRequest, Depends(read_attention_fields)]
-
-
-@router.post(
-    "/attention",
-    name="post_attention",
-    openapi_extra={"requestBody": body_in_any_form(AttentionRequest, EXAMPLES, required=True)},
-    **DOCUMENTED,
-)
+@router.post("/attention", name="post_attention", **DOCUMENTED)
 @router.get(
     "/attention",
     name="get_attention",
-    openapi_extra={"parameters": query_parameters(AttentionRequest, EXAMPLES["own"]["value"], required=True)},
     **{**DOCUMENTED, "responses": {**DOCUMENTED["responses"], 304: {"description": "Not modified: use your copy"}}},
 )
 async def attention(
-    request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, renderer: RendererDep
+    request: Request,
+    fields: Annotated[AttentionRequest, Body(openapi_examples=EXAMPLES)],
+    service: ServiceDep,
+    context: ContextDep,
+    renderer: RendererDep,
 ) -> Response:
     """Return the attention weights of a sentence and its translation, as data or as a picture.
 

@@ -1,29 +1,41 @@
 """POST /detect: the language of a text; LibreTranslate-compatible."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Body
+from pydantic import Field, RootModel
 from starlette.responses import JSONResponse
 
 from service.api.checks import check_batch, check_characters
-from service.api.dependencies import ContextDep, ServiceDep, fields_of
-from service.api.openapi import example, fields_anywhere
-from service.api.schemas.detect import DetectionList, DetectRequest
+from service.api.dependencies import ContextDep, ServiceDep
+from service.api.direct_route import DirectRoute
+from service.api.openapi import example
+from service.api.schemas.common import ApiKey, DetectionSchema, Fields, Texts
 from service.detection import average
 
-router = APIRouter(tags=["Translation"])
+router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
-EXAMPLES = {"text": {"summary": "A text", "value": {"q": "J'ai perdu mes clés."}}}
+EXAMPLES: dict[str, Any] = {"text": {"summary": "A text", "value": {"q": "J'ai perdu mes clés."}}}
+
+
+class DetectRequest(Fields):
+    """A text whose language is to be recognised, or several in one language."""
+
+    q: Texts = Field(description="The text, or (JSON only) a list of texts")
+    api_key: ApiKey = None
+
+
+class DetectionList(RootModel[list[DetectionSchema]]):
+    """Languages, the most likely first."""
 
 
 @router.post(
     "/detect",
     response_model=DetectionList,
     responses={200: example([{"confidence": 99.9, "language": "fr"}, {"confidence": 0.1, "language": "en"}])},
-    openapi_extra=fields_anywhere(DetectRequest, EXAMPLES),
 )
 async def detect(
-    fields: Annotated[DetectRequest, Depends(fields_of(DetectRequest))], service: ServiceDep, context: ContextDep
+    fields: Annotated[DetectRequest, Body(openapi_examples=EXAMPLES)], service: ServiceDep, context: ContextDep
 ) -> JSONResponse:
     """Return the served languages that a text may be in, best first; the confidence is 0 if none was recognised.
 

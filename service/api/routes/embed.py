@@ -4,18 +4,20 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Body
+from pydantic import Field
 from starlette.responses import JSONResponse
 
 from service.api.checks import check_batch, check_characters
-from service.api.dependencies import ContextDep, ServiceDep, fields_of
+from service.api.dependencies import ContextDep, ServiceDep
+from service.api.direct_route import DirectRoute
 from service.api.errors import invalid
-from service.api.openapi import errors_of, example, fields_anywhere
-from service.api.schemas.embed import EmbedDetails, EmbedRequest, Vector
+from service.api.openapi import errors_of, example
+from service.api.schemas.common import ApiKey, Fields, Flag, Schema, Texts
 from service.api.sentence_attention import EMBEDDINGS, embedder_of
 from service.embedding import Embedded, Embedder
 
-router = APIRouter(tags=["Embeddings"])
+router = APIRouter(tags=["Embeddings"], route_class=DirectRoute)
 
 EXAMPLES: dict[str, Any] = {
     "one": {"summary": "A sentence", "value": {"inputs": "I lost my keys."}},
@@ -25,14 +27,41 @@ EXAMPLES: dict[str, Any] = {
 DIGITS = 7  # of a float32
 
 
+class EmbedRequest(Fields):
+    """Texts to embed; the names of the fields are those of Text Embeddings Inference."""
+
+    inputs: Texts = Field(description="A sentence, or (JSON only) a list of sentences")
+    normalize: Flag = Field(True, description="Vectors have length 1; false is refused")
+    truncate: Flag = Field(
+        False, description="Ignore the end of a text that is too long for the model, instead of refusing it"
+    )
+    details: Flag = Field(
+        False, description="Return an object with the model, and the probabilities of languages and domains"
+    )
+    api_key: ApiKey = None
+
+
+Vector = list[float]
+
+
+class EmbedDetails(Schema):
+    """The answer with `details=true`; lists are in the order of `inputs`."""
+
+    model: str
+    digest: str = Field(description="SHA-256 of the model's manifest")
+    embeddings: list[Vector]
+    languages: list[dict[str, float]] = Field(description="Probability of each language that the model knows")
+    domains: list[dict[str, float]] = Field(description="Probability of each domain that the model knows")
+    tokens: list[int] = Field(description="Tokens of each text, including the end token")
+
+
 @router.post(
     "/embed",
     response_model=list[Vector] | EmbedDetails,
     responses={200: example([[0.0125, -0.0831]]), **errors_of(404)},
-    openapi_extra=fields_anywhere(EmbedRequest, EXAMPLES),
 )
 async def embed(
-    fields: Annotated[EmbedRequest, Depends(fields_of(EmbedRequest))], service: ServiceDep, context: ContextDep
+    fields: Annotated[EmbedRequest, Body(openapi_examples=EXAMPLES)], service: ServiceDep, context: ContextDep
 ) -> JSONResponse:
     """Embed sentences: translations of each other get similar vectors.
 

@@ -6,15 +6,15 @@ from contextlib import aclosing
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Body
 from starlette.responses import Response, StreamingResponse
 
 from service.api.checks import check_characters, named_pair
 from service.api.context import RequestContext
-from service.api.dependencies import ContextDep, ServiceDep, fields_of
+from service.api.dependencies import ContextDep, ServiceDep
 from service.api.direct_route import DirectRoute
 from service.api.errors import INTERNAL, body_of, invalid, status_of
-from service.api.openapi import REFERENCE, body_in_any_form, errors_of
+from service.api.openapi import REFERENCE, errors_of
 from service.api.rendering import DIGITS, finite, render_pivot, render_side, render_token
 from service.api.schemas.stream import StreamRequest, event_schema
 from service.engine import (
@@ -34,7 +34,9 @@ from service.logs import describe_exception, get_logger
 log = get_logger(__name__)
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
-EXAMPLES = {"own": {"summary": "One sentence", "value": {"q": "I lost.", "source": "en", "target": "fr"}}}
+EXAMPLES: dict[str, Any] = {
+    "own": {"summary": "One sentence", "value": {"q": "I lost.", "source": "en", "target": "fr"}}
+}
 EXAMPLE = """event: sentence
 data: {"sentence":0,"gap":"","source":{"text":"I lost.","tokens":[{"id":329,"text":"I","piece":"▁I","start":0,"end":1}]}}
 
@@ -59,7 +61,6 @@ class _Ending(NamedTuple):
 @router.post(
     "/translate/stream",
     response_class=StreamingResponse,
-    openapi_extra={"requestBody": body_in_any_form(StreamRequest, EXAMPLES, required=True)},
     responses={
         200: {
             "description": "Events: `pivot` (only if the text is translated in two legs: the text between them), "
@@ -71,7 +72,7 @@ class _Ending(NamedTuple):
     },
 )
 async def translate_stream(
-    fields: Annotated[StreamRequest, Depends(fields_of(StreamRequest))], service: ServiceDep, context: ContextDep
+    fields: Annotated[StreamRequest, Body(openapi_examples=EXAMPLES)], service: ServiceDep, context: ContextDep
 ) -> Response:
     """Translate one text greedily, token by token.
 

@@ -1,8 +1,8 @@
 """POST /translate: LibreTranslate-compatible, with additional fields."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Body
 from starlette.responses import JSONResponse
 
 from service.api.checks import (
@@ -14,10 +14,10 @@ from service.api.checks import (
     search_options,
     served_pair,
 )
-from service.api.dependencies import ContextDep, ServiceDep, fields_of
+from service.api.dependencies import ContextDep, ServiceDep
 from service.api.direct_route import DirectRoute
 from service.api.errors import invalid
-from service.api.openapi import errors_of, fields_anywhere
+from service.api.openapi import errors_of
 from service.api.schemas.translate import FORMATS, TranslateRequest, TranslateResponse
 from service.api.translation import Job, respond, run_job
 from service.engine import MAX_BEAM_SIZE, Languages
@@ -25,7 +25,7 @@ from service.settings import Settings
 
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
-EXAMPLES = {
+EXAMPLES: dict[str, Any] = {
     "text": {"summary": "One text", "value": {"q": "I lost.", "source": "en", "target": "fr"}},
     "list": {"summary": "A list", "value": {"q": ["Go.", "I'm home."], "source": "en", "target": "fr"}},
     "alternatives": {
@@ -55,10 +55,9 @@ ANSWERS = {
         200: {"content": {"application/json": {"examples": ANSWERS}}},
         **errors_of(404),
     },
-    openapi_extra=fields_anywhere(TranslateRequest, EXAMPLES),
 )
 async def translate(
-    fields: Annotated[TranslateRequest, Depends(fields_of(TranslateRequest))],
+    fields: Annotated[TranslateRequest, Body(openapi_examples=EXAMPLES)],
     service: ServiceDep,
     context: ContextDep,
 ) -> JSONResponse:

@@ -1,14 +1,15 @@
 """The shapes of /attention."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from service.api.schemas.common import (
     Accepts,
     Decoding,
+    FigureRequest,
     Lowered,
-    Number,
     OptionalWholeNumber,
     Schema,
     SideSchema,
@@ -19,7 +20,6 @@ from service.api.schemas.common import (
 )
 
 Format = Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"]
-LEAST_SCALE, MOST_SCALE = 0.25, 4
 CELL = r"^[0-9]{1,4},[0-9]{1,4}$"
 MOST_MODELS = 12
 SEVERAL_MAPS = ("compare", "contrast", "models")  # views
@@ -63,7 +63,7 @@ Kind = Annotated[
 ]
 
 
-class AttentionRequest(Decoding):
+class AttentionRequest(FigureRequest, Decoding):
     """The attention to show, and its form."""
 
     kept_if_empty: ClassVar[frozenset[str]] = frozenset({"text"})
@@ -133,13 +133,17 @@ class AttentionRequest(Decoding):
     other_text: str | None = Field(
         None, description="For `contrast`: compared with `target_text`, instead of the model's own translation"
     )
-    theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
     language: Annotated[Literal["en", "de", "fr"], Lowered] = Field("en", description="Of the words of pictures")
-    scale: Number = Field(1.0, ge=LEAST_SCALE, le=MOST_SCALE, description="Pixels of a PNG for each pixel of the SVG")
     digest: Digests = Field(
         None, description="Digest of the model (of all, with commas, for `compare` and `models`), or its beginning: "
         "the address is then answered by this model only, may be cached for ever, and is answered 409 by any other"
     )  # fmt: skip
+
+    @classmethod
+    def meant_by(cls, fields: Mapping[str, Any]) -> type["AttentionRequest"]:
+        """Return the model of a kind of attention."""
+        kind = fields.get("kind")
+        return SentenceAttentionRequest if isinstance(kind, str) and kind.lower() == "sentence" else cls
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -158,6 +162,12 @@ class SentenceAttentionRequest(AttentionRequest):
     kind: Annotated[Literal["sentence"], Lowered]  # type: ignore[assignment]
     format: Annotated[Literal["json", "svg", "png", "html", "csv", "npz", "vega"], Lowered] = "json"
     view: Annotated[Literal["heatmap", "lines"], Lowered] = "heatmap"
+
+    @model_validator(mode="before")
+    @classmethod
+    def without_others(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields that an embedding model has."""
+        return {name: fields[name] for name in OF_SENTENCES if name in fields}
 
 
 class ExplainedCell(Schema):

@@ -7,8 +7,9 @@ words in any case. Absent, null and "" all mean the default, because forms send 
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -147,6 +148,11 @@ class Fields(Schema):
 
     kept_if_empty: ClassVar[frozenset[str]] = frozenset()  # fields in which "" is a value, or has its own message
 
+    @classmethod
+    def meant_by(cls, _fields: Mapping[str, Any]) -> type[Self]:
+        """Return the model that checks some fields: this one, or one of its own kinds."""
+        return cls
+
     @model_validator(mode="before")
     @classmethod
     def without_blanks(cls, fields: Any) -> Any:
@@ -239,6 +245,14 @@ class Decoding(Search):
     """Which model to use, and how to search for a translation."""
 
     model: Model = None
+
+
+class FigureRequest(Fields):
+    """The form of a figure; each kind has its own formats."""
+
+    format: str = "json"
+    theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
+    scale: Number = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
 
 
 class TokenSchema(Schema):
