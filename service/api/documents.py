@@ -17,7 +17,7 @@ from service.api.checks import AUTO, check_languages, served_pair
 from service.api.context import RequestContext
 from service.api.errors import ApiError, invalid, status_of_code
 from service.api.request_body import UploadedFile
-from service.api.schemas.common import ApiKey, Fields, Flag, Glossary, Model, OptionalWholeNumber, Text
+from service.api.schemas.common import ApiKey, Fields, Glossary, Model, OptionalWholeNumber, Text
 from service.api.state import Service
 from service.documents.format import (
     check_file_size,
@@ -61,8 +61,8 @@ class DocumentRequest(Fields):
     columns: str | None = Field(
         None, description="csv only: columns to translate, by name or number from 1, separated by commas; default: all"
     )
-    header: Flag = Field(False, description="csv only: translate the first row, too; it has the names of the columns")
-    metadata: Flag = Field(
+    header: bool = Field(False, description="csv only: translate the first row, too; it has the names of the columns")
+    metadata: bool = Field(
         True,
         description="Translate what describes a page beside its text: alt, title, placeholder and description of html, "
         "title of epub, title and description of md",

@@ -40,7 +40,7 @@ async def handle_api_error(request: Request, error: ApiError) -> Response:
 
 async def handle_engine_error(request: Request, error: engine.EngineError) -> Response:
     """Return the answer to an error of the engine; internal failures are logged and not described to the client."""
-    status = status_of(error)
+    status = status_of(type(error))
     headers = {}
     if status == 503:
         headers["Retry-After"] = str(max(1, math.ceil(getattr(error, "retry_after", 1.0))))

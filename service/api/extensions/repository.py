@@ -15,7 +15,7 @@ from service.api.direct_route import DirectRoute
 from service.api.errors import ApiError
 from service.api.openapi import errors_of, example, v2_operation_id
 from service.api.paths import ADMIN
-from service.api.schemas.common import Fields, Flag, Schema, refused
+from service.api.schemas.common import Fields, Schema, refused
 from service.engine import BundleMissing, ModelStateName
 
 router = APIRouter(
@@ -40,7 +40,7 @@ def no_parameters(value: object) -> None:
 class IndexRequest(Fields):
     """The models of the repository to list."""
 
-    ready: Flag = Field(False, description="Only models that accept requests now")
+    ready: bool = Field(False, description="Only models that accept requests now")
 
 
 class LoadRequest(Fields):

@@ -13,7 +13,7 @@ from service.api.dependencies import ContextDep, ServiceDep
 from service.api.direct_route import DirectRoute
 from service.api.errors import invalid
 from service.api.openapi import errors_of, example
-from service.api.schemas.common import ApiKey, Fields, Flag, Schema, Texts
+from service.api.schemas.common import ApiKey, Fields, Schema, Texts
 from service.api.sentence_attention import EMBEDDINGS, embedder_of
 from service.embedding import Embedded, Embedder
 
@@ -31,11 +31,11 @@ class EmbedRequest(Fields):
     """Texts to embed; the names of the fields are those of Text Embeddings Inference."""
 
     inputs: Texts = Field(description="A sentence, or (JSON only) a list of sentences")
-    normalize: Flag = Field(True, description="Vectors have length 1; false is refused")
-    truncate: Flag = Field(
+    normalize: bool = Field(True, description="Vectors have length 1; false is refused")
+    truncate: bool = Field(
         False, description="Ignore the end of a text that is too long for the model, instead of refusing it"
     )
-    details: Flag = Field(
+    details: bool = Field(
         False, description="Return an object with the model, and the probabilities of languages and domains"
     )
     api_key: ApiKey = None

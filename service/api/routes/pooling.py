@@ -16,7 +16,7 @@ from service.api.dependencies import ContextDep, RendererDep
 from service.api.direct_route import DirectRoute
 from service.api.etag import tagged
 from service.api.openapi import errors_of
-from service.api.schemas.common import Accepts, FigureRequest, Lowered, Schema, decimal, trimmed
+from service.api.schemas.common import Accepts, FigureRequest, Lowered, Schema, no_flag, trimmed
 from service.figures import pooling_figures
 from service.figures.pooling_figures import fit_curve, heatmap
 from service.figures.vega_lite import specification
@@ -48,11 +48,6 @@ MOST_QUERIES = 200
 LISTED = rf"^-?[0-9]{{1,6}}(\.[0-9]{{1,9}})?(,-?[0-9]{{1,6}}(\.[0-9]{{1,9}})?){{0,{MOST_QUERIES - 1}}}$"
 
 
-def width_of(value: object) -> object:
-    """Return a width as a number, or the word "learned"."""
-    return value.lower() if isinstance(value, str) and value.lower() == "learned" else decimal(value)
-
-
 class PoolingRequest(FigureRequest):
     """The kernel, its width, the queries, and the form of the answer."""
 
@@ -61,7 +56,8 @@ class PoolingRequest(FigureRequest):
     ] = Field("gaussian", description="How the weight of a key falls with its distance from the query")  # fmt: skip
     width: Annotated[
         Literal["learned"] | Annotated[float, Field(ge=LEAST_WIDTH, le=MOST_WIDTH)],
-        BeforeValidator(width_of),
+        Lowered,
+        BeforeValidator(no_flag),
         Accepts(f"learned, or a number from {LEAST_WIDTH} to {MOST_WIDTH:g}"),
     ] = Field(
         "learned",

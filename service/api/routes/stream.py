@@ -114,9 +114,10 @@ async def _lines(
 def _failure(error: Exception, context: RequestContext) -> bytes:
     known = error if isinstance(error, EngineError) else EngineFailure(INTERNAL)
     context.error_code = known.code
-    if status_of(known) == 500:
+    failed = status_of(type(known)) == 500
+    if failed:
         log.error("stream failed", request_id=context.request_id, **describe_exception(error))
-    message = INTERNAL if status_of(known) == 500 else known.message
+    message = INTERNAL if failed else known.message
     return _event("error", body_of(message, known.code, context.request_id))
 
 

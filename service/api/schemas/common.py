@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
+    AllowInfNan,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -38,11 +39,9 @@ def refused(message: str, param: str, code: str = "invalid_parameter") -> Pydant
     return PydanticCustomError("refused", "{message}", {"message": message, "param": param, "code": code})
 
 
-# A part of what int() and float() accept: no other scripts' digits, no "1_000", no "nan". Python refuses to read
-# several thousand digits, and so does this.
+# A part of what int() accepts: no other scripts' digits, no "1_000". Python refuses to read several thousand digits,
+# and so does this.
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")
-DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
-FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
 def as_whole(value: object) -> int | None:
@@ -58,29 +57,11 @@ def as_whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def whole(value: object) -> int:
-    """Return the whole number that a value stands for; raise ValueError."""
-    number = as_whole(value)
-    if number is None:
-        raise ValueError("not a whole number")
-    return number
-
-
-def decimal(value: object) -> float:
-    """Return the finite number that a JSON value or a string of a form stands for; raise ValueError."""
-    if isinstance(value, str):
-        value = value.strip()
-        if not DECIMAL.fullmatch(value):
-            raise ValueError("not a number")
-    elif isinstance(value, bool) or not isinstance(value, int | float):
+def no_flag(value: object) -> object:
+    """Return a value that may be a number; raise ValueError for true and false, which pydantic takes for 1 and 0."""
+    if isinstance(value, bool):
         raise ValueError("not a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError("not a finite number") from None
-    if not math.isfinite(number):
-        raise ValueError("not a finite number")
-    return number
+    return value
 
 
 def count(value: object) -> int:
@@ -91,14 +72,6 @@ def count(value: object) -> int:
     if number is None:
         raise PydanticCustomError("not_a_number", "not a number")
     return max(number, 0)
-
-
-def flag(value: object) -> bool:
-    """Return true or false, also for a word or 0 and 1; raise ValueError."""
-    known = FLAGS.get(str(value).lower()) if isinstance(value, str | int) else None
-    if known is None:
-        raise ValueError("not true or false")
-    return known
 
 
 def lowered(value: object) -> object:
@@ -127,13 +100,11 @@ _List = Annotated[list[str], Field(min_length=1)]
 _texts = (BeforeValidator(empty_is_missing), Accepts("a string or a list of strings"))
 Texts = Annotated[Text | _List, *_texts]
 TextsOrEmpty = Annotated[str | _List, *_texts]
-WholeNumber = Annotated[int, BeforeValidator(whole)]
-OptionalWholeNumber = Annotated[int | None, BeforeValidator(whole)]
-Number = Annotated[float, BeforeValidator(decimal)]
-OptionalNumber = Annotated[float | None, BeforeValidator(decimal)]
+WholeNumber = Annotated[int, BeforeValidator(no_flag)]
+OptionalWholeNumber = Annotated[int | None, BeforeValidator(no_flag)]
+Number = Annotated[float, BeforeValidator(no_flag), AllowInfNan(False)]
+OptionalNumber = Annotated[float | None, BeforeValidator(no_flag), AllowInfNan(False)]
 Count = Annotated[int, BeforeValidator(count)]
-Flag = Annotated[bool, BeforeValidator(flag)]
-OptionalFlag = Annotated[bool | None, BeforeValidator(flag)]
 Lowered = BeforeValidator(lowered)
 
 
@@ -233,7 +204,7 @@ class Search(Fields):
     max_length: OptionalWholeNumber = Field(
         None, ge=1, description="Most tokens of a translated sentence, including the end token"
     )
-    repetition_guard: OptionalFlag = Field(
+    repetition_guard: bool | None = Field(
         None,
         description="Whether the search stops endless repetition. Default: the model's own, true for the shipped ones, "
         "false for imported ones",

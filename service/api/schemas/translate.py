@@ -9,7 +9,6 @@ from service.api.schemas.common import (
     Count,
     Decoding,
     DetectionSchema,
-    Flag,
     Glossary,
     Lowered,
     OptionalNumber,
@@ -42,7 +41,7 @@ class TranslateRequest(Decoding):
     target_prefix: str = Field(
         "", description="How the translation begins, up to the end of a word, if `q` is one sentence"
     )
-    details: Flag = Field(False, description="Also return tokens, scores and word alignment")
+    details: bool = Field(False, description="Also return tokens, scores and word alignment")
     min_quality: OptionalNumber = Field(
         None, ge=0, le=1, description="Sentences whose quality is below it are listed in `low_quality`"
     )
@@ -51,7 +50,7 @@ class TranslateRequest(Decoding):
         description="What happens to the sentences below `min_quality`: `mark` translates and lists them; "
         "`keep_source` lists them too, and leaves them in their own language",
     )
-    second_model: Flag = Field(
+    second_model: bool = Field(
         False,
         description="Short texts whose translation fails its checks (untranslated, repetition, too long, punctuation, "
         "capitals) are translated by the other model of the pair too, and the better answer is given. Not for HTML, "
