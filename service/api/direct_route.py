@@ -6,8 +6,9 @@ are, and the answer must be a Response. `DirectDispatch` calls such a route with
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
+from fastapi import Depends
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.requests import Request
@@ -15,9 +16,13 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from service.api.context import RequestContext, context_of
 from service.api.request_body import read_fields
 from service.api.schemas.common import Fields
+from service.api.state import Service
 from service.api.validation import parse
+from service.documents.jobs.runner import JobRunner
+from service.figures.renderer import FigureRenderer
 
 Call = Callable[[Request], Coroutine[Any, Any, Any]]
 
@@ -94,3 +99,23 @@ class DirectDispatch:
                 raise
             response = await handler(request, error)
         await response(scope, receive, send)
+
+
+async def get_context(request: Request) -> RequestContext:
+    """Return the context of the request, with its deadline."""
+    return context_of(request.scope)
+
+
+def made_by_app(name: str) -> Any:
+    """Return a dependency on what the application was made with."""
+
+    async def get(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(get)
+
+
+JobsDep = Annotated[JobRunner, made_by_app("jobs")]
+ServiceDep = Annotated[Service, made_by_app("service")]
+RendererDep = Annotated[FigureRenderer, made_by_app("renderer")]
+ContextDep = Annotated[RequestContext, Depends(get_context)]

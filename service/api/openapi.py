@@ -33,7 +33,6 @@ ERRORS: dict[int, tuple[str, str, str]] = {
     403: ("The API key is invalid (if the operator uses API keys)", "Invalid API key", "invalid_key"),
     404: ("No such model", "No model is called nope; GET /models lists them.", "unknown_model"),
     405: ("The method is not supported", "This address does not take POST; it takes GET.", "method_not_allowed"),
-    406: ("The requested media type is not available", "Only application/json is available.", "not_acceptable"),
     408: ("The body arrived too slowly", "The body did not arrive within 30 seconds; send less, or send it faster.",
           "body_timeout"),
     409: ("The model has changed", "The model has changed since this address was made; leave out digest to use the "

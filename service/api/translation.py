@@ -13,6 +13,7 @@ from service import markup
 from service.api.checks import AUTO, served_pair
 from service.api.context import RequestContext
 from service.api.rendering import REPRESENTATIONS, render_details, render_low_quality
+from service.api.schemas.translate import TranslateRequest
 from service.api.state import Service
 from service.detection import Guess
 from service.engine import (
@@ -27,7 +28,6 @@ from service.engine import (
     problems_of,
     translate_in_legs,
 )
-from service.glossaries.checks import Entries
 
 LONG_DETAILS = 500  # characters; details of longer texts are written in a thread, so that other requests do not wait
 
@@ -36,15 +36,16 @@ LONG_DETAILS = 500  # characters; details of longer texts are written in a threa
 class Job:
     """A checked request."""
 
-    texts: tuple[str, ...]
-    is_list: bool
+    fields: TranslateRequest
+    texts: Sequence[str]
     source: str
     target: str
-    model: str | None
     options: TranslationOptions
-    html: bool = False
-    glossary: str | Entries | None = None  # the name of a glossary, or its entries
-    second_model: bool = False  # ask the other model of the pair where a short text fails its checks
+
+    @property
+    def html(self) -> bool:
+        """Return whether the texts are pages."""
+        return self.fields.format == "html"
 
 
 @dataclass(slots=True)
@@ -70,15 +71,15 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> list[A
         groups = _by_pair(sources, job, service.languages)
 
     async def translate_group(pair: Pair, numbers: Sequence[int]) -> None:
-        legs, failed = service.legs(*pair, job.model), service.failure_warnings(pair, job.model)
+        legs, failed = service.legs(*pair, job.fields.model), service.failure_warnings(pair, job.fields.model)
         context.record_legs([leg.info for leg in legs])
-        glossary = service.glossary(job.glossary, pair, legs)
+        glossary = service.glossary(job.fields.glossary, pair, legs)
         options = job.options if glossary is None else replace(job.options, glossary=glossary)
         own = [found[number] for number in numbers]
         texts = [job.texts[number] for number in numbers]
         for each, translation in zip(own, await _translate(legs, job.html, texts, options, deadline.at), strict=True):
             each.translation, each.warnings = translation, [*failed]
-        if job.second_model and len(legs) == 1 and not job.html:
+        if job.fields.second_model and len(legs) == 1 and not job.html:
             await ask_second_model(service.second_model(legs[0].info, pair), texts, own, options, deadline.at)
 
     async def translate_all() -> None:
@@ -105,9 +106,9 @@ def _by_pair(sources: Sequence[str], job: Job, known: Languages) -> dict[Pair, l
     A text in a language that is not translated into the target is left out, if there is another text: it is returned as
     it is, together with its language. Raise ApiError if no text can be translated.
     """
-    pairs = {source: known.pair(source, job.target, direct=bool(job.model)) for source in set(sources)}
+    pairs = {source: known.pair(source, job.target, direct=bool(job.fields.model)) for source in set(sources)}
     if pairs and not any(pairs.values()):
-        served_pair(sources[0], job.target, known, job.model)
+        served_pair(sources[0], job.target, known, job.fields.model)
     groups: dict[Pair, list[int]] = {}
     for number, source in enumerate(sources):
         pair = pairs[source]
@@ -218,11 +219,11 @@ def answer(job: Job, found: Sequence[Answered]) -> dict[str, Any]:
         parts["details"] = [render_details(translation) for translation in translations]
     if job.options.min_quality is not None:
         parts["low_quality"] = [render_low_quality(translation) for translation in translations]
-    if job.second_model:
+    if job.fields.second_model:
         parts["second_model"] = [each.second for each in found]
     if any(each.warnings for each in found):
         parts["warnings"] = [each.warnings for each in found]
-    return dict(parts) if job.is_list else {name: values[0] for name, values in parts.items()}
+    return dict(parts) if isinstance(job.fields.q, list) else {name: values[0] for name, values in parts.items()}
 
 
 async def ask_second_model(

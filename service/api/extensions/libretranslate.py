@@ -8,8 +8,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from service.api.dependencies import ContextDep, JobsDep, ServiceDep
-from service.api.direct_route import DirectRoute
+from service.api.direct_route import ContextDep, DirectRoute, JobsDep, ServiceDep
 from service.api.documents import (
     DocumentRequest,
     OfferedJobsDep,

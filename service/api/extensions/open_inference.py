@@ -10,8 +10,7 @@ from starlette.responses import JSONResponse, Response
 from service import __version__
 from service.api.binary_tensors import JSON_LENGTH_HEADER
 from service.api.checks import check_batch, check_characters, search_options
-from service.api.dependencies import ContextDep, ServiceDep
-from service.api.direct_route import DirectRoute
+from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.extensions.tensors import infer_with, pair_of, render
 from service.api.openapi import example, v2_operation_id
 from service.api.rendering import REPRESENTATIONS

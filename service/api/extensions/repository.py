@@ -10,8 +10,7 @@ from pydantic import BeforeValidator, Field, RootModel
 from starlette.responses import JSONResponse
 
 from service.api import state
-from service.api.dependencies import ServiceDep
-from service.api.direct_route import DirectRoute
+from service.api.direct_route import DirectRoute, ServiceDep
 from service.api.errors import ApiError
 from service.api.openapi import errors_of, example, v2_operation_id
 from service.api.paths import ADMIN

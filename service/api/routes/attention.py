@@ -12,7 +12,6 @@ from starlette.responses import Response
 from service.api.attention_formats import (
     cache_key,
     check_digests,
-    form_of,
     naming_of,
     other_contents,
     represent,
@@ -20,8 +19,7 @@ from service.api.attention_formats import (
 from service.api.attention_job import Job, job_of
 from service.api.checks import check_characters
 from service.api.context import RequestContext
-from service.api.dependencies import ContextDep, RendererDep, ServiceDep
-from service.api.direct_route import DirectRoute
+from service.api.direct_route import ContextDep, DirectRoute, RendererDep, ServiceDep
 from service.api.errors import invalid
 from service.api.etag import tagged
 from service.api.openapi import errors_of
@@ -96,7 +94,7 @@ DOCUMENTED: dict[str, Any] = {
             "content": {"application/json": {"example": ANSWER}, **other_contents()},
             "headers": {"ETag": {"description": "Changes with the model", "schema": {"type": "string"}}},
         },
-        **errors_of(404, 406, 409, 414, 503, 504),
+        **errors_of(404, 409, 414, 503, 504),
     },
 }
 
@@ -119,10 +117,9 @@ async def attention(
     With the fields in the query string the address can be linked to, and ETag makes repeats cheap; with the fields in
     the body texts may be longer.
     """
-    form = form_of(fields, request.headers.get("accept", ""))
     if isinstance(fields, SentenceAttentionRequest):
-        return await _sentence(request, fields, form, service, context, renderer)
-    job = job_of(fields, form, service.languages, service.settings)
+        return await _sentence(request, fields, service, context, renderer)
+    job = job_of(fields, service.languages, service.settings)
     check_characters((job.text, job.target_text or "", fields.other_text or ""), service.settings)
     before = service.registry.resolve(*job.before) if job.before else None
     translators = _translators(service, job.pair, fields)
@@ -139,16 +136,15 @@ async def attention(
             own = replace(job, text=await deadline.wait_for(_pivot_text(before, translators[0], job, deadline.at)))
         maps = await deadline.wait_for(_maps(translators, own, fields, deadline.at))
         naming = naming_of(shown, fields.other_text)
-        return await deadline.wait_for(represent(maps, fields, form, naming, renderer))
+        return await deadline.wait_for(represent(maps, fields, naming, renderer))
 
-    key = [digests, asdict(job), cache_key(fields, form)]
+    key = [digests, asdict(job), cache_key(fields)]
     return await tagged(request, key, make, stable=len(fields.digests) == len(digests))
 
 
 async def _sentence(
     request: Request,
     fields: SentenceAttentionRequest,
-    form: str,
     service: Service,
     context: RequestContext,
     renderer: FigureRenderer,
@@ -167,9 +163,9 @@ async def _sentence(
                 f"{found.weights.size} attention weights are more than {MOST_WEIGHTS}; send a shorter text",
                 "too_many_weights",
             )
-        return await context.deadline.wait_for(represent([found], fields, form, Naming(), renderer))
+        return await context.deadline.wait_for(represent([found], fields, Naming(), renderer))
 
-    key = [embedder.digest, fields.text, fields.specials, cache_key(fields, form)]
+    key = [embedder.digest, fields.text, fields.specials, cache_key(fields)]
     return await tagged(request, key, make, stable=bool(fields.digests))
 
 

@@ -9,7 +9,7 @@ from pydantic import Field, RootModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from service.api.dependencies import ServiceDep
+from service.api.direct_route import ServiceDep
 from service.api.languages import language_name
 from service.api.openapi import example
 from service.api.schemas.common import Schema

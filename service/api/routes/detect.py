@@ -7,8 +7,7 @@ from pydantic import Field, RootModel
 from starlette.responses import JSONResponse
 
 from service.api.checks import check_batch, check_characters
-from service.api.dependencies import ContextDep, ServiceDep
-from service.api.direct_route import DirectRoute
+from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.openapi import example
 from service.api.schemas.common import ApiKey, DetectionSchema, Fields, Texts
 from service.detection import average

@@ -6,8 +6,7 @@ from fastapi import APIRouter, Body
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
-from service.api.dependencies import ContextDep, JobsDep, ServiceDep
-from service.api.direct_route import DirectRoute
+from service.api.direct_route import ContextDep, DirectRoute, JobsDep, ServiceDep
 from service.api.documents import (
     DocumentRequest,
     OfferedJobsDep,

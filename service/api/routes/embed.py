@@ -9,8 +9,7 @@ from pydantic import Field
 from starlette.responses import JSONResponse
 
 from service.api.checks import check_batch, check_characters
-from service.api.dependencies import ContextDep, ServiceDep
-from service.api.direct_route import DirectRoute
+from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import invalid
 from service.api.openapi import errors_of, example
 from service.api.schemas.common import ApiKey, Fields, Schema, Texts

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
-from service.api.dependencies import ServiceDep
+from service.api.direct_route import ServiceDep
 from service.api.errors import ApiError
 from service.api.openapi import errors_of, example
 from service.api.schemas.common import Schema

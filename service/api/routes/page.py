@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.dependencies import RendererDep
+from service.api.direct_route import RendererDep
 from service.api.etag import entity_tag, matches
 from service.api.header import PLACES, head, header
 

@@ -11,9 +11,8 @@ from pydantic import BeforeValidator, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.attention_formats import EXAMPLES, REVISION, answer, drawn, form_of, other_contents
-from service.api.dependencies import ContextDep, RendererDep
-from service.api.direct_route import DirectRoute
+from service.api.attention_formats import EXAMPLES, REVISION, answer, drawn, other_contents
+from service.api.direct_route import ContextDep, DirectRoute, RendererDep
 from service.api.etag import tagged
 from service.api.openapi import errors_of
 from service.api.schemas.common import Accepts, FigureRequest, Lowered, Schema, no_flag, trimmed
@@ -69,7 +68,7 @@ class PoolingRequest(FigureRequest):
         BeforeValidator(trimmed),
         Accepts(f"1 to {MOST_QUERIES} numbers with commas between them, such as 0.5,1,2.5"),
     ] = Field(None, description="The queries, with commas between them; default: 0, 0.1, … 4.9")
-    format: Annotated[PoolingFormat, Lowered] = Field("json", description="Instead of the Accept header")
+    format: Annotated[PoolingFormat, Lowered] = Field("json", description="Of the answer")
     view: Annotated[Literal["heatmap", "fit"], Lowered] = Field(
         "heatmap", description="Of pictures: the weights, or the fitted curve"
     )
@@ -98,7 +97,7 @@ class PoolingResponse(Schema):
     responses={
         200: {"content": {"application/json": {"example": ANSWER}, **other_contents(TEXTS)}},
         304: {"description": "Not modified: use your copy"},
-        **errors_of(406, 414, 503, 504),
+        **errors_of(414, 503, 504),
     },
 )
 async def get_pooling(
@@ -108,7 +107,7 @@ async def get_pooling(
 
     The examples are built in: y = 2 sin x + x^0.8 + noise.
     """
-    form = form_of(fields, request.headers.get("accept", ""))
+    form = fields.format
     queries = QUERIES if fields.x is None else np.array([float(part) for part in fields.x.split(",")])
     width = None if fields.width == "learned" else float(fields.width)
     found = await asyncio.to_thread(pool, fields.kernel, width, queries)  # the first call loads ONNX Runtime

@@ -11,8 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from service.api.checks import check_characters, named_pair
 from service.api.context import RequestContext
-from service.api.dependencies import ContextDep, ServiceDep
-from service.api.direct_route import DirectRoute
+from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import INTERNAL, body_of, invalid, status_of
 from service.api.openapi import REFERENCE, errors_of
 from service.api.rendering import DIGITS, finite, render_pivot, render_side, render_token

@@ -14,8 +14,7 @@ from service.api.checks import (
     search_options,
     served_pair,
 )
-from service.api.dependencies import ContextDep, ServiceDep
-from service.api.direct_route import DirectRoute
+from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import invalid
 from service.api.openapi import errors_of
 from service.api.schemas.translate import FORMATS, TranslateRequest, TranslateResponse
@@ -69,8 +68,7 @@ async def translate(
 
 def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Job:
     """Return the requested translation job, checked in the order that clients expect; raise ApiError."""
-    is_list = isinstance(fields.q, list)
-    texts = tuple(fields.q) if isinstance(fields.q, list) else (fields.q,)
+    texts = fields.q if isinstance(fields.q, list) else [fields.q]
     check_batch(texts, settings)
     check_characters(texts, settings)
     if fields.source.lower() == AUTO:
@@ -81,8 +79,7 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         if pair is None:  # only then does each tag need a check
             check_languages(known, source=fields.source, target=fields.target)
     check_format(fields.format, FORMATS)
-    html = fields.format == "html"
-    if html and fields.details:
+    if fields.format == "html" and fields.details:
         raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
     source, target = pair or served_pair(fields.source, fields.target, known, fields.model)
     options = search_options(
@@ -94,9 +91,4 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         min_quality=fields.min_quality,
         keep_source=fields.below_min_quality == "keep_source",
     )
-    return Job(
-        *(texts, is_list, source, target, fields.model, options),
-        html=html,
-        glossary=fields.glossary,
-        second_model=fields.second_model,
-    )
+    return Job(fields, texts, source, target, options)

@@ -117,7 +117,7 @@ class AttentionRequest(FigureRequest, Decoding):
         "keep", description="How the end token is shown"
     )
     format: Annotated[Format, Lowered] = Field(
-        "json", description="Format of the answer; takes precedence over the Accept header. `vega` is the picture's "
+        "json", description="Format of the answer. `vega` is the picture's "
         "Vega-Lite specification, `bertviz` is the input of BertViz, `pharaoh` the alignment"
     )  # fmt: skip
     view: Annotated[Literal["heatmap", "lines", "compare", "contrast", "models", "steps"], Lowered] = Field(

@@ -219,9 +219,8 @@ class Decoding(Search):
 
 
 class FigureRequest(Fields):
-    """The form of a figure; each kind has its own formats."""
+    """The look of a figure."""
 
-    format: str = "json"
     theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
     scale: Number = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
 
