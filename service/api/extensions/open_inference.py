@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from service import __version__
 from service.api.binary_tensors import JSON_LENGTH_HEADER
-from service.api.checks import check_batch, check_characters, search_options
+from service.api.checks import check_texts, search_options
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.extensions.tensors import infer_with, pair_of, render
 from service.api.openapi import example, v2_operation_id
@@ -189,8 +189,7 @@ async def infer(
     Tensors may be bytes after the JSON (binary tensor data extension), which is what Triton's clients send and want.
     """
     for tensor in wanted.inputs:
-        check_batch(tensor.data, service.settings)
-        check_characters(tensor.data, service.settings)
+        check_texts(tensor.data, service.settings)
     context.count(wanted.texts, info.name)
     fields = wanted.parameters
     pair = pair_of(fields, info)

@@ -24,8 +24,7 @@ from service.api.errors import invalid
 from service.api.etag import tagged
 from service.api.openapi import errors_of
 from service.api.schemas.attention import (
-    AttentionOfModels,
-    AttentionPair,
+    AttentionMaps,
     AttentionRequest,
     AttentionResponse,
     BertvizAttention,
@@ -88,7 +87,7 @@ ANSWER = {
     "alignment": [[0, 0]],
 }
 DOCUMENTED: dict[str, Any] = {
-    "response_model": AttentionResponse | AttentionPair | AttentionOfModels | BertvizAttention,
+    "response_model": AttentionResponse | AttentionMaps | BertvizAttention,
     "responses": {
         200: {
             "content": {"application/json": {"example": ANSWER}, **other_contents()},

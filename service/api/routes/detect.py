@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body
 from pydantic import Field, RootModel
 from starlette.responses import JSONResponse
 
-from service.api.checks import check_batch, check_characters
+from service.api.checks import check_texts
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.openapi import example
 from service.api.schemas.common import ApiKey, DetectionSchema, Fields, Texts
@@ -41,8 +41,7 @@ async def detect(
     A list of texts gets one answer for all of them: the mean of their confidences, weighted by their lengths.
     """
     texts = fields.q if isinstance(fields.q, list) else [fields.q]
-    check_batch(texts, service.settings)
-    check_characters(texts, service.settings)
+    check_texts(texts, service.settings)
     context.count(texts)
     found = await context.deadline.wait_for(service.detect(texts))
     guesses = average(found, [len(text) for text in texts])

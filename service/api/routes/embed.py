@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body
 from pydantic import Field
 from starlette.responses import JSONResponse
 
-from service.api.checks import check_batch, check_characters
+from service.api.checks import check_texts
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import invalid
 from service.api.openapi import errors_of, example
@@ -70,8 +70,7 @@ async def embed(
     if not fields.normalize:
         raise invalid("normalize=false is not available: the vectors of this model have length 1", param="normalize")
     texts = fields.inputs if isinstance(fields.inputs, list) else [fields.inputs]
-    check_batch(texts, service.settings)
-    check_characters(texts, service.settings)
+    check_texts(texts, service.settings)
     context.count(texts, embedder.manifest.name)
     answer = EMBEDDINGS.run(lambda: _answer(embedder, texts, fields))
     return JSONResponse(await context.deadline.wait_for(answer))

@@ -7,10 +7,9 @@ from starlette.responses import JSONResponse
 
 from service.api.checks import (
     AUTO,
-    check_batch,
-    check_characters,
     check_format,
     check_languages,
+    check_texts,
     search_options,
     served_pair,
 )
@@ -69,8 +68,7 @@ async def translate(
 def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Job:
     """Return the requested translation job, checked in the order that clients expect; raise ApiError."""
     texts = fields.q if isinstance(fields.q, list) else [fields.q]
-    check_batch(texts, settings)
-    check_characters(texts, settings)
+    check_texts(texts, settings)
     if fields.source.lower() == AUTO:
         check_languages(known, target=fields.target)
         pair: tuple[str, str] | None = AUTO, known.match(fields.target) or fields.target

@@ -11,6 +11,7 @@ from service.api.schemas.common import (
     FigureRequest,
     Lowered,
     OptionalWholeNumber,
+    Points,
     Schema,
     SideSchema,
     Text,
@@ -262,7 +263,7 @@ class AttentionResponse(Schema):
     )
     token_logprobs: list[float]
     token_ranks: list[int] = Field(description="1: the model's own first choice at that step")
-    alignment: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
+    alignment: Points
     stage: Literal["scores"] | None = None
     scores: list[Any] | None = Field(
         None, description="With `stage=scores`, nested like `weights`, which are their softmax in each row; null where "
@@ -277,21 +278,14 @@ class AttentionResponse(Schema):
     search: SearchSchema | None = Field(None, description="With `view=steps`")
 
 
-class AttentionPair(Schema):
-    """Two maps side by side: for `view=compare` and `view=contrast`."""
+class AttentionMaps(Schema):
+    """Several maps of the same text: two, or for `view=models` any number of models."""
 
-    view: Literal["compare", "contrast"]
-    maps: list[AttentionResponse] = Field(min_length=2, max_length=2)
+    view: Literal["compare", "contrast", "models"]
+    maps: list[AttentionResponse] = Field(min_length=1, max_length=MOST_MODELS)
     difference: list[Any] | None = Field(
         None, description="For `compare`: the weights of the first map minus those of the second"
     )
-
-
-class AttentionOfModels(Schema):
-    """The maps of any models: for `view=models`."""
-
-    view: Literal["models"]
-    maps: list[AttentionResponse] = Field(min_length=1, max_length=MOST_MODELS)
 
 
 class BertvizAttention(Schema):

@@ -236,11 +236,23 @@ class TokenSchema(Schema):
     special: str | None = Field(None, description='`"</s>"` for the end token; absent for others')
 
 
+Points = list[Annotated[list[int], Field(min_length=2, max_length=2)]]  # of an alignment
+
+
 class SideSchema(Schema):
     """One side of a sentence pair."""
 
     text: str
     tokens: list[TokenSchema]
+
+
+class PivotSchema(Schema):
+    """The text between the two legs of a translation."""
+
+    language: str
+    text: str = Field(description="The translation of the text into the pivot language")
+    model: str
+    digest: str
 
 
 class DetectionSchema(Schema):
