@@ -57,7 +57,7 @@ class AccessRules:
     async def before_body(self, scope: Scope) -> None:
         """Check access without the body; raise ApiError. Then the owner of a key in the header is in the context."""
         path = scope["path"]
-        if is_public(path):
+        if is_open(scope):
             return
         if self.requires_token(path):
             await self._check_token(scope)
@@ -80,7 +80,7 @@ class AccessRules:
     async def after_body(self, scope: Scope) -> None:
         """Check access for a request whose body was read and may hold a key, and count it; raise ApiError."""
         path = scope["path"]
-        if self.open_to_all or is_public(path) or self.requires_token(path):
+        if self.open_to_all or is_open(scope) or self.requires_token(path):
             return
         context, fields = context_of(scope), await early_fields(scope)
         keys = self.keys if context.key is None else None
@@ -135,6 +135,11 @@ class AccessRules:
 
     def _failures(self, scope: Scope) -> str:
         return f"failures:{context_of(scope).address}"
+
+
+def is_open(scope: Scope) -> bool:
+    """Return whether a request needs neither key nor token: browsers ask with OPTIONS before they send one."""
+    return scope["method"] == "OPTIONS" or is_public(scope["path"])
 
 
 def bearer(scope: Scope) -> str | None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse, Response
-from starlette.routing import compile_path
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.addresses import Network, client_address, is_trusted, parse_networks
@@ -128,11 +125,7 @@ class _Exchange:
     async def run(self, receive: Receive) -> None:
         """Run the application; in case of any failure, the client gets exactly one answer."""
         try:
-            if self.method == "OPTIONS" and (methods := methods_at(self.inner)):
-                allow = ", ".join(dict.fromkeys(("OPTIONS", *methods)))
-                await Response(status_code=204, headers={"Allow": allow})(self.inner, receive, self.send)
-            else:
-                await self.middleware.app(self.inner, receive, self.send)
+            await self.middleware.app(self.inner, receive, self.send)
         except ClientDisconnected:
             self.status = CLIENT_LEFT
             self.context.error_code = "client_left"
@@ -197,22 +190,6 @@ def route_of(scope: Scope) -> str:
     path = str(scope["path"])
     app = scope.get("app")
     return path if app is not None and path in app.state.methods else UNMATCHED
-
-
-def methods_at(scope: Scope) -> tuple[str, ...]:
-    """Return the methods that the application accepts at a path; none for an unknown path."""
-    app = scope.get("app")
-    templates: dict[str, tuple[str, ...]] = {} if app is None else app.state.methods
-    path = str(scope["path"])
-    for template, methods in templates.items():
-        if template == path or ("{" in template and _pattern(template).match(path)):
-            return methods
-    return ()
-
-
-@cache
-def _pattern(template: str) -> re.Pattern[str]:
-    return compile_path(template)[0]
 
 
 def cors_headers(origin: str) -> list[tuple[bytes, bytes]]:
