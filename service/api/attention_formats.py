@@ -1,11 +1,11 @@
 """Chooses and makes the representation of attention: pictures, files and data, in addition to JSON."""
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Literal, cast
 
+from pydantic_core import to_json
 from starlette.responses import Response
 
 from service.api.errors import ApiError, invalid
@@ -140,11 +140,8 @@ async def drawn(
     """
     theme, scale = look
 
-    def as_json() -> bytes:
-        return json.dumps(spec, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-
     if form == "vega":
-        return await REPRESENTATIONS.run(as_json) if figure.cells > LARGE else as_json()
+        return await REPRESENTATIONS.run(lambda: to_json(spec)) if figure.cells > LARGE else to_json(spec)
     if form == "html":
         script = await renderer.script()  # 0.9 MB, too much work for the event loop
         return await REPRESENTATIONS.run(lambda: as_html(figure, spec, script, theme))
@@ -160,7 +157,7 @@ def _json(maps: Sequence[AttentionMap], fields: AttentionRequest) -> bytes:
         content["cell"] = _explained(maps[0], *map(int, fields.cell.split(",")))
     if fields.view == "compare":
         content["difference"] = render_weights(maps[0].weights - maps[1].weights)
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    return to_json(content)
 
 
 def _explained(found: AttentionMap, row: int, column: int) -> dict[str, Any]:

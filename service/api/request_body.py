@@ -1,7 +1,8 @@
 """Reads the fields of a request from JSON, an urlencoded or multipart form, or the query string.
 
 The body is JSON exactly if its content type says so, and then only the body counts. Otherwise query string and form are
-merged, the query string first, and the first of several values with one name is used.
+merged, the query string first, and the first of several values with one name is used. The Open Inference Protocol knows
+only JSON, which tensors may follow as bytes.
 """
 
 import codecs

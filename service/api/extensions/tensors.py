@@ -1,11 +1,11 @@
 """Requests and answers of the Open Inference Protocol: named tensors of texts and of numbers."""
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from pydantic_core import to_json
 
 from service.api.binary_tensors import SIZE, Tensor, as_bytes
 from service.api.errors import invalid
@@ -89,7 +89,7 @@ def render(head: Mapping[str, Any], tensors: Mapping[str, Tensor], binary: Colle
         else:
             entry["data"] = values
         described.append(entry)
-    text = json.dumps({**head, "outputs": described}, ensure_ascii=False, separators=(",", ":")).encode()
+    text = to_json({**head, "outputs": described})
     return b"".join([text, *behind]), len(text) if behind else None
 
 

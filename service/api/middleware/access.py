@@ -2,7 +2,6 @@
 
 import hmac
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,8 +27,6 @@ NO_ADMIN = (
 )
 WRONG_ADMIN = "This route requires the operator's token: `Authorization: Bearer TOKEN`."
 FAILURES = "20/minute"  # wrong keys and tokens of one address
-LISTS = {"/translate": "q", "/detect": "q", "/embed": "inputs"}  # the field that may be a list of texts
-INFERENCE = re.compile(r"/v2/models/[^/]+(?:/versions/[^/]+)?/infer")
 
 
 class AccessRules:
@@ -88,7 +85,7 @@ class AccessRules:
         if keys is not None and key is not None:
             context.key = keys.owner(key)
             context.key_hash = None if context.key is None else digest(key)
-        await self._count(context.key, scope, cost_of(path, fields))
+        await self._count(context.key, scope, cost_of(fields))
         if context.key is not None:
             return
         if key is not None:
@@ -165,18 +162,16 @@ def key_in(fields: Mapping[str, Any]) -> str | None:
     return key if isinstance(key, str) else ""
 
 
-def cost_of(path: str, fields: Mapping[str, Any]) -> int:
-    """Return the number of calls that a request counts as: one for each of its texts, at least 1."""
-    if path in LISTS:
-        texts = fields.get(LISTS[path])
-        return max(1, len(texts)) if isinstance(texts, list) else 1
-    return _elements(fields.get("inputs")) if INFERENCE.fullmatch(path) else 1
+def cost_of(fields: Mapping[str, Any]) -> int:
+    """Return the number of calls that a request counts as: one for each of its texts, at least 1.
 
-
-def _elements(inputs: Any) -> int:
-    """Return the number of texts in an inference request by its shapes, which the route compares with the data."""
-    tensors = [tensor for tensor in inputs if isinstance(tensor, dict)] if isinstance(inputs, list) else []
-    return max([1, *(_size(tensor.get("shape")) for tensor in tensors)])
+    That of tensors is in their shapes, which the route compares with the data.
+    """
+    texts = fields.get("q", fields.get("inputs"))
+    if not isinstance(texts, list):
+        return 1
+    shapes = [each.get("shape") for each in texts if isinstance(each, dict)]
+    return max(1, *map(_size, shapes)) if shapes else max(1, len(texts))
 
 
 def _size(shape: Any) -> int:

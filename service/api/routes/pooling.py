@@ -1,13 +1,13 @@
 """GET /pooling: attention pooling with a kernel, in the forms of /attention."""
 
 import asyncio
-import json
 import math
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Query
 from pydantic import BeforeValidator, Field
+from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -142,4 +142,4 @@ def _json(found: Pooling) -> bytes:
         "weights": [numbers(row) for row in found.weights],
         "error": found.error,
     }
-    return json.dumps(content, separators=(",", ":")).encode("ascii")
+    return to_json(content)

@@ -1,12 +1,12 @@
 """POST /translate/stream: the translation token by token, as server-sent events."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from fastapi import APIRouter, Body
+from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
 from service.api.checks import check_characters, named_pair
@@ -151,4 +151,4 @@ def _line(event: LegEvent, ending: _Ending, pivot: str | None = None) -> bytes:
 
 
 def _event(name: str, content: dict[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), to_json(content))
