@@ -1,5 +1,7 @@
 """Adds to the OpenAPI document: request bodies in three encodings, query parameters, examples, errors."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -26,34 +28,8 @@ TAGS = {
     "Operations": "Health probes and metrics.",
 }
 
-ERRORS: dict[int, tuple[str, str, str]] = {
-    400: ("The request is invalid", "Invalid request: missing q parameter", "missing_parameter"),
-    401: ("An API key is missing (if the operator requires one)",
-          "Please contact the server operator to get an API key", "key_required"),
-    403: ("The API key is invalid (if the operator uses API keys)", "Invalid API key", "invalid_key"),
-    404: ("No such model", "No model is called nope; GET /models lists them.", "unknown_model"),
-    405: ("The method is not supported", "This address does not take POST; it takes GET.", "method_not_allowed"),
-    408: ("The body arrived too slowly", "The body did not arrive within 30 seconds; send less, or send it faster.",
-          "body_timeout"),
-    409: ("The model has changed", "The model has changed since this address was made; leave out digest to use the "
-          "current model.", "model_changed"),
-    413: ("The body is too large", "The body is larger than 1048576 bytes; split the text into several requests.",
-          "body_too_large"),
-    414: ("The URL is too large",
-          "The query string is larger than 32768 bytes; send the text in the body of a POST request.", "url_too_long"),
-    415: ("The body is compressed", "The body is compressed; send it as it is, without Content-Encoding.",
-          "unsupported_encoding"),
-    429: ("More requests than the operator allows one client",
-          "Slowdown: 300 requests in 1 minute are allowed; try again in 12 s.", "rate_limit"),
-    500: ("The server failed", "The server failed on this request.", "engine_failure"),
-    501: ("A format of documents is not installed",
-          "This server cannot read docx, because lxml is not installed; the operator can install the extra: "
-          "pip install 'translucent-mt[documents]'.", "format_not_installed"),
-    503: ("The server is full, or not ready", "The queue is full; try again in a moment.", "overloaded"),
-    504: ("The request took too long",
-          "The request was not finished within 120 seconds; send less text, or try again later.", "deadline_exceeded"),
-}  # fmt: skip
-
+# What the document shows: an example of each error, and requests and answers of the routes.
+SHOWN: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
 REQUEST_ID = {
     "X-Request-ID": {"description": "Id of the request, also in the server's log", "schema": {"type": "string"}}
 }
@@ -84,7 +60,7 @@ def errors_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of the errors a route can answer with, apart from those that `describe` adds."""
     documented: dict[int | str, dict[str, Any]] = {}
     for status in statuses:
-        description, message, code = ERRORS[status]
+        description, message, code = SHOWN["errors"][str(status)]
         answer = example({"error": message, "code": code, "request_id": "4f6c1d0a2b"})
         answer["content"]["application/json"]["schema"] = {"$ref": REFERENCE.format(model=ErrorBody.__name__)}
         documented[str(status)] = {"description": description, **answer, **HEADERS.get(status, {})}
@@ -120,6 +96,16 @@ def describe(path: str, operation: dict[str, Any]) -> None:
     for response in responses.values():
         response["headers"] = {**response.get("headers", {}), **REQUEST_ID}
     operation["responses"] = dict(sorted(responses.items()))
+
+
+def show(path: str, operation: dict[str, Any]) -> None:
+    """Add the examples of a path to an operation."""
+    shown = SHOWN["paths"].get(path, {})
+    if "requests" in shown and "requestBody" in operation:
+        operation["requestBody"]["content"]["application/json"]["examples"] = shown["requests"]
+    answers = [response for status, response in operation["responses"].items() if status.startswith("2")]
+    if "answer" in shown and "application/json" in answers[0].get("content", ()):
+        answers[0]["content"]["application/json"] |= shown["answer"]
 
 
 def form_field(schema: dict[str, Any]) -> dict[str, Any]:
@@ -184,6 +170,8 @@ def install_openapi(app: FastAPI) -> None:
             schemas.update(definitions["$defs"])
             document["components"]["securitySchemes"] = SECURITY
             for path, operations in document["paths"].items():
+                for operation in operations.values():
+                    show(path, operation)
                 in_every_encoding(path, operations, schemas)
                 for operation in operations.values():
                     describe(path, operation)

@@ -130,7 +130,7 @@ NUMERIC: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 async def test_no_string_in_the_place_of_a_number_is_an_error_of_ours(client: Client, route: str) -> None:
     fields, names = NUMERIC[route]
     for name, value in product(names, ODD_NUMBERS):
-        given = {name: value, "parameters": {name: value}}
+        given: dict[str, Any] = {name: value, "parameters": {name: value}}
         if name == "shape":
             given = {"inputs": [{**TENSOR, "shape": [value]}]}
         answer = await client.post(route, json={**fields, **given})

@@ -1,9 +1,9 @@
 """Routes for LibreTranslate's own clients: settings, documents, and suggestions, which are not supported."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -109,17 +109,12 @@ async def get_frontend_settings(service: ServiceDep) -> JSONResponse:
 @router.post(
     "/translate_file",
     response_model=TranslatedFile,
-    responses={
-        200: example(
-            {"translatedFileUrl": "http://localhost:8000/download_file/4f6c1d0a2b4f6c1d0a2b4f6c1d0a2b12.docx"}
-        ),
-        **errors_of(404, 501),
-    },
+    responses=errors_of(404, 501),
 )
 async def translate_file(
     request: Request,
     jobs: OfferedJobsDep,
-    fields: Annotated[DocumentRequest, Body()],
+    fields: DocumentRequest,
     service: ServiceDep,
     context: ContextDep,
 ) -> JSONResponse:

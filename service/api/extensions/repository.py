@@ -5,14 +5,14 @@ Only requests with the operator's token get here: see service.api.middleware.acc
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter
 from pydantic import BeforeValidator, Field, RootModel
 from starlette.responses import JSONResponse
 
 from service.api import state
 from service.api.direct_route import DirectRoute, ServiceDep
 from service.api.errors import ApiError
-from service.api.openapi import errors_of, example, v2_operation_id
+from service.api.openapi import errors_of, v2_operation_id
 from service.api.paths import ADMIN
 from service.api.schemas.common import Fields, Schema, refused
 from service.engine import BundleMissing, ModelStateName
@@ -78,9 +78,6 @@ class UnloadedModel(Schema):
     outcome: Literal["unloaded"]
 
 
-READY: dict[str, Any] = {"one": {"summary": "Only models that are ready", "value": {"ready": True}}}
-AS_TRITON: dict[str, Any] = {"one": {"summary": "As sent by Triton's client", "value": {}}}
-DIGEST = "sha256:8d5f5e4e0d6a"
 NOT_LOADED = "It is in the folder of models, but it is not loaded."
 AVAILABILITY: dict[ModelStateName, Availability] = {
     "ready": "READY",
@@ -95,18 +92,10 @@ AVAILABILITY: dict[ModelStateName, Availability] = {
 @router.post(
     "/index",
     response_model=Index,
-    responses={
-        200: example(
-            [
-                {"name": "bahdanau-en-fr", "version": "", "state": "UNAVAILABLE", "reason": NOT_LOADED},
-                {"name": "transformer-en-fr", "version": "1", "state": "READY", "reason": ""},
-            ]
-        ),
-    },
 )
 async def list_repository(
     service: ServiceDep,
-    fields: Annotated[IndexRequest, Body(openapi_examples=READY)] = IndexRequest(),  # noqa: B008
+    fields: IndexRequest = IndexRequest(),  # noqa: B008
 ) -> JSONResponse:
     """List the models of the folder with their state and its reason.
 
@@ -130,15 +119,12 @@ def entry(name: str, version: str, state: Availability, reason: str) -> dict[str
 @router.post(
     "/models/{model}/load",
     response_model=LoadedModel,
-    responses={
-        200: example({"name": "transformer-en-fr", "outcome": "replaced", "digest": DIGEST}),
-        **errors_of(409),
-    },
+    responses=errors_of(409),
 )
 async def load_model(
     model: str,
     service: ServiceDep,
-    _fields: Annotated[LoadRequest, Body(openapi_examples=AS_TRITON)] = LoadRequest(),  # noqa: B008
+    _fields: LoadRequest = LoadRequest(),  # noqa: B008
 ) -> JSONResponse:
     """Load a new or changed bundle of the folder; answer when it has been checked, loaded and warmed up.
 
@@ -158,7 +144,7 @@ async def load_model(
 @router.post(
     "/models/{model}/unload",
     response_model=UnloadedModel,
-    responses={200: example({"name": "bahdanau-en-fr", "outcome": "unloaded"}), **errors_of(409)},
+    responses=errors_of(409),
 )
 async def unload_model(model: str, service: ServiceDep) -> JSONResponse:
     """Unload a model, but not the last one; requests that began with it end with it."""

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -47,50 +47,11 @@ router = APIRouter(tags=["Attention"], route_class=DirectRoute)
 
 MOST_WEIGHTS = 250_000  # attention weights in one answer, as data or as a picture; a thousand are 50 kB of CSV
 
-EXAMPLES: dict[str, Any] = {
-    "own": {
-        "summary": "Attention of the model's own translation",
-        "value": {"text": "I lost.", "source": "en", "target": "fr"},
-    },
-    "forced": {
-        "summary": "Attention of your own translation",
-        "value": {"text": "I lost.", "source": "en", "target": "fr", "target_text": "J'ai perdu.", "tokens": "word"},
-    },
-    "encoder": {
-        "summary": "Every layer and head of the encoder",
-        "value": {
-            "text": "I lost.",
-            "source": "en",
-            "target": "fr",
-            "model": "transformer",
-            "kind": "encoder",
-            "layer": "all",
-            "head": "all",
-        },
-    },
-}
-ANSWER = {
-    "model": "transformer-en-fr",
-    "digest": "sha256:9f86d081884c7d65",
-    "kind": "cross",
-    "layer": "align",
-    "head": "align",
-    "step": "produce",
-    "source": {"text": "I", "tokens": [{"id": 300, "text": "I", "piece": "▁I", "start": 0, "end": 1}]},
-    "target": {"text": "Je", "tokens": [{"id": 311, "text": "Je", "piece": "▁Je", "start": 0, "end": 2}]},
-    "axes": ["target", "source"],
-    "weights": [[1.0]],
-    "path": "search",
-    "score": -0.31,
-    "token_logprobs": [-0.31],
-    "token_ranks": [1],
-    "alignment": [[0, 0]],
-}
 DOCUMENTED: dict[str, Any] = {
     "response_model": AttentionResponse | AttentionMaps | BertvizAttention,
     "responses": {
         200: {
-            "content": {"application/json": {"example": ANSWER}, **other_contents()},
+            "content": other_contents(),
             "headers": {"ETag": {"description": "Changes with the model", "schema": {"type": "string"}}},
         },
         **errors_of(404, 409, 414, 503, 504),
@@ -106,7 +67,7 @@ DOCUMENTED: dict[str, Any] = {
 )
 async def attention(
     request: Request,
-    fields: Annotated[AttentionRequest, Body(openapi_examples=EXAMPLES)],
+    fields: AttentionRequest,
     service: ServiceDep,
     context: ContextDep,
     renderer: RendererDep,

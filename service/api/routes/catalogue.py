@@ -11,7 +11,6 @@ from starlette.responses import JSONResponse
 
 from service.api.direct_route import ServiceDep
 from service.api.languages import language_name
-from service.api.openapi import example
 from service.api.schemas.common import Schema
 from service.api.state import RegistryPort
 from service.engine import Languages, ModelInfo, ModelState, ModelStateName, pairs_of
@@ -99,7 +98,6 @@ class GlossaryList(RootModel[list[GlossarySchema]]):
 @router.get(
     "/languages",
     response_model=LanguageList,
-    responses={200: example([{"code": "en", "name": "English", "targets": ["de", "en", "fr"]}])},
 )
 async def list_languages(service: ServiceDep) -> JSONResponse:
     """List the languages and the targets of each, which include itself."""
@@ -125,7 +123,6 @@ def pivots_of(code: str, known: Languages) -> dict[str, str]:
 @router.get(
     "/glossaries",
     response_model=GlossaryList,
-    responses={200: example([{"name": "legal", "source": "en", "target": "fr", "terms": 120}])},
 )
 async def list_glossaries(service: ServiceDep) -> JSONResponse:
     """List the glossaries that requests may name: name, language pair and number of terms, without the terms."""

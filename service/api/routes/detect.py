@@ -1,20 +1,15 @@
 """POST /detect: the language of a text; LibreTranslate-compatible."""
 
-from typing import Annotated, Any
-
-from fastapi import APIRouter, Body
+from fastapi import APIRouter
 from pydantic import Field, RootModel
 from starlette.responses import JSONResponse
 
 from service.api.checks import check_texts
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
-from service.api.openapi import example
 from service.api.schemas.common import ApiKey, DetectionSchema, Fields, Texts
 from service.detection import average
 
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)
-
-EXAMPLES: dict[str, Any] = {"text": {"summary": "A text", "value": {"q": "J'ai perdu mes clés."}}}
 
 
 class DetectRequest(Fields):
@@ -31,11 +26,8 @@ class DetectionList(RootModel[list[DetectionSchema]]):
 @router.post(
     "/detect",
     response_model=DetectionList,
-    responses={200: example([{"confidence": 99.9, "language": "fr"}, {"confidence": 0.1, "language": "en"}])},
 )
-async def detect(
-    fields: Annotated[DetectRequest, Body(openapi_examples=EXAMPLES)], service: ServiceDep, context: ContextDep
-) -> JSONResponse:
+async def detect(fields: DetectRequest, service: ServiceDep, context: ContextDep) -> JSONResponse:
     """Return the served languages that a text may be in, best first; the confidence is 0 if none was recognised.
 
     A list of texts gets one answer for all of them: the mean of their confidences, weighted by their lengths.

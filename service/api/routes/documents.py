@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
@@ -18,23 +18,12 @@ from service.api.documents import (
     time_of,
 )
 from service.api.errors import ApiError
-from service.api.openapi import errors_of, example
+from service.api.openapi import errors_of
 from service.api.schemas.common import Schema
 from service.documents.jobs.job import Job
 from service.documents.jobs.runner import JobRunner
 
 router = APIRouter(tags=["Documents"], route_class=DirectRoute)
-
-EXAMPLE = {
-    "id": "4f6c1d0a2b4f6c1d0a2b4f6c1d0a2b12",
-    "state": "running",
-    "format": "docx",
-    "source": "en",
-    "target": "fr",
-    "created": "2026-11-22T10:00:00+00:00",
-    "expires": "2026-11-23T10:00:00+00:00",
-    "progress": {"segments": 120, "segments_done": 48},
-}
 
 
 class JobProgress(Schema):
@@ -112,12 +101,12 @@ def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
     status_code=202,
     response_model=JobSchema,
     responses={
-        202: {**example({**EXAMPLE, "state": "queued"}), "description": "The job is accepted"},
+        202: {"description": "The job is accepted"},
         **errors_of(404),
     },
 )
 async def create_job(
-    jobs: OfferedJobsDep, fields: Annotated[DocumentRequest, Body()], service: ServiceDep, context: ContextDep
+    jobs: OfferedJobsDep, fields: DocumentRequest, service: ServiceDep, context: ContextDep
 ) -> JSONResponse:
     """Translate a document in the background; its format is that of its name. `GET /jobs/{id}` says how far it is."""
     job = await submit(jobs, job_of(fields, service, context), fields.file.content)
@@ -129,7 +118,7 @@ async def create_job(
 @router.get(
     "/jobs/{job_id}",
     response_model=JobSchema,
-    responses={200: example(EXAMPLE), **errors_of(503)},
+    responses=errors_of(503),
 )
 async def get_job(job_id: str, context: ContextDep, jobs: JobsDep) -> JSONResponse:
     """Return the state of a job; with API keys, only to the key that sent it."""

@@ -1,28 +1,23 @@
 """POST /embed: sentence embeddings, in the shape of Text Embeddings Inference."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from fastapi import APIRouter, Body
+from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import JSONResponse
 
 from service.api.checks import check_texts
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import invalid
-from service.api.openapi import errors_of, example
+from service.api.openapi import errors_of
 from service.api.schemas.common import ApiKey, Fields, Schema, Texts
 from service.api.sentence_attention import EMBEDDINGS, embedder_of
 from service.embedding import Embedded, Embedder
 
 router = APIRouter(tags=["Embeddings"], route_class=DirectRoute)
 
-EXAMPLES: dict[str, Any] = {
-    "one": {"summary": "A sentence", "value": {"inputs": "I lost my keys."}},
-    "two": {"summary": "A sentence and its translation", "value": {"inputs": ["I lost.", "J'ai perdu."]}},
-    "details": {"summary": "With its language and domain", "value": {"inputs": "Ich habe verloren.", "details": True}},
-}
 DIGITS = 7  # of a float32
 
 
@@ -57,11 +52,9 @@ class EmbedDetails(Schema):
 @router.post(
     "/embed",
     response_model=list[Vector] | EmbedDetails,
-    responses={200: example([[0.0125, -0.0831]]), **errors_of(404)},
+    responses=errors_of(404),
 )
-async def embed(
-    fields: Annotated[EmbedRequest, Body(openapi_examples=EXAMPLES)], service: ServiceDep, context: ContextDep
-) -> JSONResponse:
+async def embed(fields: EmbedRequest, service: ServiceDep, context: ContextDep) -> JSONResponse:
     """Embed sentences: translations of each other get similar vectors.
 
     The answer has one vector of length 1 for each text; the product of two vectors is their cosine similarity.

@@ -24,20 +24,6 @@ from service.pooling.model import QUERIES, Pooling, pool
 router = APIRouter(tags=["Attention"], route_class=DirectRoute)
 
 DIGITS = 9  # of the JSON
-ANSWER = {
-    "kernel": "gaussian",
-    "width": 0.5,
-    "learned": False,
-    "digest": "sha256:9f86d081884c7d65",
-    "axes": ["query", "key"],
-    "queries": [1.0],
-    "keys": [0.9, 1.4],
-    "values": [2.5, 3.1],
-    "truth": [2.68],
-    "fit": [2.76],
-    "weights": [[0.5745, 0.4255]],
-    "error": 0.006,
-}
 TEXTS = {"svg": EXAMPLES["svg"], "html": EXAMPLES["html"], "csv": f"{','.join(pooling_figures.COLUMNS)}\r\n"}
 
 
@@ -95,7 +81,7 @@ class PoolingResponse(Schema):
     "/pooling",
     response_model=PoolingResponse,
     responses={
-        200: {"content": {"application/json": {"example": ANSWER}, **other_contents(TEXTS)}},
+        200: {"content": other_contents(TEXTS)},
         304: {"description": "Not modified: use your copy"},
         **errors_of(414, 503, 504),
     },

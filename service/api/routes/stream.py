@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from fastapi import APIRouter, Body
+from fastapi import APIRouter
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
@@ -33,9 +33,6 @@ from service.logs import describe_exception, get_logger
 log = get_logger(__name__)
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
-EXAMPLES: dict[str, Any] = {
-    "own": {"summary": "One sentence", "value": {"q": "I lost.", "source": "en", "target": "fr"}}
-}
 EXAMPLE = """event: sentence
 data: {"sentence":0,"gap":"","source":{"text":"I lost.","tokens":[{"id":329,"text":"I","piece":"▁I","start":0,"end":1}]}}
 
@@ -70,9 +67,7 @@ class _Ending(NamedTuple):
         **errors_of(404),
     },
 )
-async def translate_stream(
-    fields: Annotated[StreamRequest, Body(openapi_examples=EXAMPLES)], service: ServiceDep, context: ContextDep
-) -> Response:
+async def translate_stream(fields: StreamRequest, service: ServiceDep, context: ContextDep) -> Response:
     """Translate one text greedily, token by token.
 
     A failure before the first event is an ordinary error, a later one an event `error`; both have the same body.

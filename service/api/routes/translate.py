@@ -1,8 +1,6 @@
 """POST /translate: LibreTranslate-compatible, with additional fields."""
 
-from typing import Annotated, Any
-
-from fastapi import APIRouter, Body
+from fastapi import APIRouter
 from starlette.responses import JSONResponse
 
 from service.api.checks import (
@@ -23,39 +21,14 @@ from service.settings import Settings
 
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
-EXAMPLES: dict[str, Any] = {
-    "text": {"summary": "One text", "value": {"q": "I lost.", "source": "en", "target": "fr"}},
-    "list": {"summary": "A list", "value": {"q": ["Go.", "I'm home."], "source": "en", "target": "fr"}},
-    "alternatives": {
-        "summary": "With alternatives, from a named architecture",
-        "value": {"q": "Go.", "source": "en", "target": "fr", "alternatives": 2, "model": "bahdanau"},
-    },
-    "html": {
-        "summary": "A web page, with its language detected",
-        "value": {"q": "<p>I <b>lost</b>.</p>", "source": "auto", "target": "fr", "format": "html"},
-    },
-    "details": {
-        "summary": "With tokens, scores and alignment, by greedy search",
-        "value": {"q": "I lost.", "source": "en", "target": "fr", "details": True, "beam_size": 1},
-    },
-}
-ANSWERS = {
-    "text": {"value": {"translatedText": "J'ai perdu."}},
-    "list": {"value": {"translatedText": ["Va.", "Je suis à la maison."]}},
-    "alternatives": {"value": {"translatedText": "Va.", "alternatives": ["Va !", "Allez."]}},
-}
-
 
 @router.post(
     "/translate",
     response_model=TranslateResponse,
-    responses={
-        200: {"content": {"application/json": {"examples": ANSWERS}}},
-        **errors_of(404),
-    },
+    responses=errors_of(404),
 )
 async def translate(
-    fields: Annotated[TranslateRequest, Body(openapi_examples=EXAMPLES)],
+    fields: TranslateRequest,
     service: ServiceDep,
     context: ContextDep,
 ) -> JSONResponse:
