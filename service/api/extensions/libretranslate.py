@@ -1,7 +1,6 @@
 """Routes for LibreTranslate's own clients: settings, documents, and suggestions, which are not supported."""
 
 import asyncio
-from typing import Any
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -21,7 +20,7 @@ from service.api.documents import (
 )
 from service.api.errors import ApiError
 from service.api.languages import language_name
-from service.api.openapi import errors_of, example
+from service.api.openapi import errors_of
 from service.api.schemas.common import Schema
 from service.documents.format import supported_extensions, written_extension
 from service.engine import DeadlineExceeded
@@ -31,18 +30,6 @@ router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 # The name is that of the compatible interface: milliseconds that a page waits after a key is pressed. A sentence takes
 # 40 to 70 more, so that its translation is there within 300.
 FRONTEND_TIMEOUT = 200
-
-SETTINGS = {
-    "charLimit": 100000,
-    "batchLimit": 128,
-    "frontendTimeout": FRONTEND_TIMEOUT,
-    "apiKeys": False,
-    "keyRequired": False,
-    "suggestions": False,
-    "filesTranslation": True,
-    "supportedFilesFormat": [".docx", ".html", ".srt", ".txt"],
-    "language": {"source": {"code": "auto", "name": "Auto Detect"}, "target": {"code": "fr", "name": "French"}},
-}
 
 
 class LanguageChoice(Schema):
@@ -82,7 +69,6 @@ class FrontendSettings(Schema):
 @router.get(
     "/frontend/settings",
     response_model=FrontendSettings,
-    responses={200: example(SETTINGS)},
 )
 async def get_frontend_settings(service: ServiceDep) -> JSONResponse:
     """Return the settings for a LibreTranslate page: limits, whether keys are needed, and the default languages."""
@@ -90,20 +76,23 @@ async def get_frontend_settings(service: ServiceDep) -> JSONResponse:
     targets = ["fr"] * ("fr" in known) + [code for own_targets in known.values() for code in own_targets]
     sources = {code for code, own_targets in known.items() if len(own_targets) > 1}
     first = next((code for code in targets if code not in sources), next(iter(known), ""))
-    given: dict[str, Any] = {
-        **SETTINGS,
-        "charLimit": service.settings.character_limit,
-        "batchLimit": service.settings.batch_limit,
-        "apiKeys": service.settings.api_keys_file is not None,
-        "keyRequired": service.settings.require_key,
-        "filesTranslation": service.settings.documents,
-        "supportedFilesFormat": supported_extensions() if service.settings.documents else [],
-        "language": {
-            "source": {"code": "auto", "name": "Auto Detect"},
-            "target": {"code": first, "name": language_name(first)},
-        },
-    }
-    return JSONResponse(given)
+    settings = service.settings
+    return JSONResponse(
+        {
+            "charLimit": settings.character_limit,
+            "batchLimit": settings.batch_limit,
+            "frontendTimeout": FRONTEND_TIMEOUT,
+            "apiKeys": settings.api_keys_file is not None,
+            "keyRequired": settings.require_key,
+            "suggestions": False,
+            "filesTranslation": settings.documents,
+            "supportedFilesFormat": supported_extensions() if settings.documents else [],
+            "language": {
+                "source": {"code": "auto", "name": "Auto Detect"},
+                "target": {"code": first, "name": language_name(first)},
+            },
+        }
+    )
 
 
 @router.post(

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends
+from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -44,19 +44,6 @@ METADATA = {
     "properties": {"source": "en", "target": "fr", "architecture": "transformer", "digest": "sha256:…", **OPTIONAL},
 }
 TYPES = {"BYTES": "TYPE_STRING", "FP32": "TYPE_FP32"}
-REQUEST = {
-    "id": "42",
-    "inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["I lost."]}],
-    "parameters": {"beam_size": 4},
-    "outputs": [{"name": "translation"}],
-}
-RESPONSE = {
-    "model_name": "transformer-en-fr",
-    "model_version": "1",
-    "id": "42",
-    "outputs": [{"name": "translation", "shape": [1], "datatype": "BYTES", "data": ["J'ai perdu."]}],
-}
-
 EXTENSIONS = ["binary_tensor_data", "model_configuration", "parameters"]
 SERVER = {"name": "translucent", "version": __version__, "extensions": [*EXTENSIONS, "model_repository"]}
 
@@ -165,10 +152,7 @@ async def get_model_readiness(info: ModelDep, service: ServiceDep) -> JSONRespon
     response_model=InferenceResponse,
     responses={
         200: {
-            "content": {
-                "application/json": {"example": RESPONSE},
-                MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
-            },
+            "content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
             "headers": {
                 JSON_LENGTH_HEADER: {
                     "description": "Length of the JSON, if outputs were requested as bytes",
@@ -180,7 +164,7 @@ async def get_model_readiness(info: ModelDep, service: ServiceDep) -> JSONRespon
 )
 async def infer(
     info: ModelDep,
-    wanted: Annotated[InferenceRequest, Body(openapi_examples={"one": {"summary": "A text", "value": REQUEST}})],
+    wanted: InferenceRequest,
     service: ServiceDep,
     context: ContextDep,
 ) -> Response:
