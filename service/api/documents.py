@@ -37,6 +37,7 @@ from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
 
+AS_SENT = {"model", "beam_size", "header", "metadata", "glossary"}  # fields that a job has as the form has them
 MOST_NAME = 200  # characters of a file name that are kept
 
 
@@ -135,12 +136,8 @@ def job_of(wanted: DocumentRequest, service: Service, context: RequestContext, *
         source=source,
         target=target,
         created=0.0,
-        model=wanted.model,
-        beam_size=wanted.beam_size,
         columns=tuple(name.strip() for name in (wanted.columns or "").split(",") if name.strip()),
-        header=wanted.header,
-        metadata=wanted.metadata,
-        glossary=wanted.glossary,
+        **wanted.model_dump(include=AS_SENT),
         owner=context.key_hash,
         linked=linked,
     )
