@@ -66,10 +66,7 @@ class FrontendSettings(Schema):
     language: FrontendLanguages
 
 
-@router.get(
-    "/frontend/settings",
-    response_model=FrontendSettings,
-)
+@router.get("/frontend/settings", response_model=FrontendSettings)
 async def get_frontend_settings(service: ServiceDep) -> JSONResponse:
     """Return the settings for a LibreTranslate page: limits, whether keys are needed, and the default languages."""
     known = service.languages.targets
@@ -95,11 +92,7 @@ async def get_frontend_settings(service: ServiceDep) -> JSONResponse:
     )
 
 
-@router.post(
-    "/translate_file",
-    response_model=TranslatedFile,
-    responses=errors_of(404, 501),
-)
+@router.post("/translate_file", response_model=TranslatedFile, responses=errors_of(404, 501))
 async def translate_file(
     request: Request,
     jobs: OfferedJobsDep,

@@ -162,12 +162,7 @@ async def get_model_readiness(info: ModelDep, service: ServiceDep) -> JSONRespon
         },
     },
 )
-async def infer(
-    info: ModelDep,
-    wanted: InferenceRequest,
-    service: ServiceDep,
-    context: ContextDep,
-) -> Response:
+async def infer(info: ModelDep, wanted: InferenceRequest, service: ServiceDep, context: ContextDep) -> Response:
     """Translate the texts of the input `text`, or with `target_text` score the given translations (forced decoding).
 
     Tensors may be bytes after the JSON (binary tensor data extension), which is what Triton's clients send and want.

@@ -89,10 +89,7 @@ AVAILABILITY: dict[ModelStateName, Availability] = {
 }  # every other state: UNAVAILABLE
 
 
-@router.post(
-    "/index",
-    response_model=Index,
-)
+@router.post("/index", response_model=Index)
 async def list_repository(
     service: ServiceDep,
     fields: IndexRequest = IndexRequest(),  # noqa: B008
@@ -116,11 +113,7 @@ def entry(name: str, version: str, state: Availability, reason: str) -> dict[str
     return {"name": name, "version": version, "state": state, "reason": reason}
 
 
-@router.post(
-    "/models/{model}/load",
-    response_model=LoadedModel,
-    responses=errors_of(409),
-)
+@router.post("/models/{model}/load", response_model=LoadedModel, responses=errors_of(409))
 async def load_model(
     model: str,
     service: ServiceDep,
@@ -141,11 +134,7 @@ async def load_model(
     return JSONResponse({"name": change.name, "outcome": change.outcome, "digest": change.digest})
 
 
-@router.post(
-    "/models/{model}/unload",
-    response_model=UnloadedModel,
-    responses=errors_of(409),
-)
+@router.post("/models/{model}/unload", response_model=UnloadedModel, responses=errors_of(409))
 async def unload_model(model: str, service: ServiceDep) -> JSONResponse:
     """Unload a model, but not the last one; requests that began with it end with it."""
     await state.unload_model(service, model)

@@ -9,13 +9,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.attention_formats import (
-    cache_key,
-    check_digests,
-    naming_of,
-    other_contents,
-    represent,
-)
+from service.api.attention_formats import cache_key, check_digests, naming_of, other_contents, represent
 from service.api.attention_job import Job, job_of
 from service.api.checks import check_characters
 from service.api.context import RequestContext
@@ -32,13 +26,7 @@ from service.api.schemas.attention import (
 )
 from service.api.sentence_attention import EMBEDDINGS, attention_map, embedder_of
 from service.api.state import Service
-from service.engine import (
-    AttentionMap,
-    AttentionOptions,
-    Pair,
-    Translates,
-    check_room,
-)
+from service.engine import AttentionMap, AttentionOptions, Pair, Translates, check_room
 from service.figures.figure import comparable
 from service.figures.panels import Naming
 from service.figures.renderer import FigureRenderer

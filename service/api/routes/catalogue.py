@@ -95,10 +95,7 @@ class GlossaryList(RootModel[list[GlossarySchema]]):
     """All glossaries."""
 
 
-@router.get(
-    "/languages",
-    response_model=LanguageList,
-)
+@router.get("/languages", response_model=LanguageList)
 async def list_languages(service: ServiceDep) -> JSONResponse:
     """List the languages and the targets of each, which include itself."""
     return JSONResponse(
@@ -120,10 +117,7 @@ def pivots_of(code: str, known: Languages) -> dict[str, str]:
     return dict.fromkeys(pivoted, known.pivot or "")
 
 
-@router.get(
-    "/glossaries",
-    response_model=GlossaryList,
-)
+@router.get("/glossaries", response_model=GlossaryList)
 async def list_glossaries(service: ServiceDep) -> JSONResponse:
     """List the glossaries that requests may name: name, language pair and number of terms, without the terms."""
     return JSONResponse([glossary._asdict() for glossary in service.glossaries.served()])

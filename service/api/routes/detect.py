@@ -23,10 +23,7 @@ class DetectionList(RootModel[list[DetectionSchema]]):
     """Languages, the most likely first."""
 
 
-@router.post(
-    "/detect",
-    response_model=DetectionList,
-)
+@router.post("/detect", response_model=DetectionList)
 async def detect(fields: DetectRequest, service: ServiceDep, context: ContextDep) -> JSONResponse:
     """Return the served languages that a text may be in, best first; the confidence is 0 if none was recognised.
 

@@ -115,11 +115,7 @@ async def create_job(
     return response
 
 
-@router.get(
-    "/jobs/{job_id}",
-    response_model=JobSchema,
-    responses=errors_of(503),
-)
+@router.get("/jobs/{job_id}", response_model=JobSchema, responses=errors_of(503))
 async def get_job(job_id: str, context: ContextDep, jobs: JobsDep) -> JSONResponse:
     """Return the state of a job; with API keys, only to the key that sent it."""
     return answer(await find_own(jobs, job_id, context), jobs)

@@ -49,11 +49,7 @@ class EmbedDetails(Schema):
     tokens: list[int] = Field(description="Tokens of each text, including the end token")
 
 
-@router.post(
-    "/embed",
-    response_model=list[Vector] | EmbedDetails,
-    responses=errors_of(404),
-)
+@router.post("/embed", response_model=list[Vector] | EmbedDetails, responses=errors_of(404))
 async def embed(fields: EmbedRequest, service: ServiceDep, context: ContextDep) -> JSONResponse:
     """Embed sentences: translations of each other get similar vectors.
 

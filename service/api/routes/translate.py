@@ -3,14 +3,7 @@
 from fastapi import APIRouter
 from starlette.responses import JSONResponse
 
-from service.api.checks import (
-    AUTO,
-    check_format,
-    check_languages,
-    check_texts,
-    search_options,
-    served_pair,
-)
+from service.api.checks import AUTO, check_format, check_languages, check_texts, search_options, served_pair
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import invalid
 from service.api.openapi import errors_of
@@ -22,16 +15,8 @@ from service.settings import Settings
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
 
-@router.post(
-    "/translate",
-    response_model=TranslateResponse,
-    responses=errors_of(404),
-)
-async def translate(
-    fields: TranslateRequest,
-    service: ServiceDep,
-    context: ContextDep,
-) -> JSONResponse:
+@router.post("/translate", response_model=TranslateResponse, responses=errors_of(404))
+async def translate(fields: TranslateRequest, service: ServiceDep, context: ContextDep) -> JSONResponse:
     """Translate a text or a list of texts; fields come from JSON, or from the query string and a form together."""
     job = job_of(fields, service.settings, service.languages)
     context.count(job.texts)
