@@ -15,7 +15,7 @@ from service.api.attention_formats import EXAMPLES, REVISION, answer, drawn, oth
 from service.api.direct_route import ContextDep, DirectRoute, RendererDep
 from service.api.etag import tagged
 from service.api.openapi import errors_of
-from service.api.schemas.common import Accepts, FigureRequest, Lowered, Schema, no_flag, trimmed
+from service.api.schemas.common import Accepts, FigureRequest, Lowered, Schema, Trimmed, no_flag
 from service.figures import pooling_figures
 from service.figures.pooling_figures import fit_curve, heatmap
 from service.figures.vega_lite import specification
@@ -50,8 +50,9 @@ class PoolingRequest(FigureRequest):
         "kernels. `learned`: the width of the least leave-one-out error",
     )
     x: Annotated[
-        Annotated[str, Field(pattern=LISTED)] | None,
-        BeforeValidator(trimmed),
+        str | None,
+        Field(pattern=LISTED),
+        Trimmed,
         Accepts(f"1 to {MOST_QUERIES} numbers with commas between them, such as 0.5,1,2.5"),
     ] = Field(None, description="The queries, with commas between them; default: 0, 0.1, … 4.9")
     format: Annotated[PoolingFormat, Lowered] = Field("json", description="Of the answer")

@@ -16,8 +16,8 @@ from service.api.schemas.common import (
     SideSchema,
     Text,
     TokenSchema,
+    Trimmed,
     as_whole,
-    trimmed,
 )
 
 Format = Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"]
@@ -41,20 +41,18 @@ Choice = Annotated[
     Accepts("align, mean, all or a whole number from 0"),
 ]
 Digests = Annotated[
-    Annotated[str, Field(pattern=DIGESTS)] | None,
-    BeforeValidator(trimmed),
+    str | None,
+    Field(pattern=DIGESTS),
+    Trimmed,
     Accepts("sha256: and at least 12 of its digits, for each model"),
 ]
 Models = Annotated[
-    Annotated[str, Field(pattern=MODELS)] | None,
-    BeforeValidator(trimmed),
+    str | None,
+    Field(pattern=MODELS),
+    Trimmed,
     Accepts(f"names of models with commas between them, at most {MOST_MODELS}"),
 ]
-Ids = Annotated[
-    Annotated[str, Field(pattern=IDS)] | None,
-    BeforeValidator(trimmed),
-    Accepts("ids of tokens with commas between them"),
-]
+Ids = Annotated[str | None, Field(pattern=IDS), Trimmed, Accepts("ids of tokens with commas between them")]
 # kind=sentence has fewer fields, but it belongs to the same route.
 Kind = Annotated[
     Literal["cross", "encoder", "decoder", "occlusion"],

@@ -105,7 +105,7 @@ OptionalWholeNumber = Annotated[int | None, BeforeValidator(no_flag)]
 Number = Annotated[float, BeforeValidator(no_flag), AllowInfNan(False)]
 OptionalNumber = Annotated[float | None, BeforeValidator(no_flag), AllowInfNan(False)]
 Count = Annotated[int, BeforeValidator(count)]
-Lowered = BeforeValidator(lowered)
+Lowered, Trimmed = BeforeValidator(lowered), BeforeValidator(trimmed)
 
 
 class Schema(BaseModel):
