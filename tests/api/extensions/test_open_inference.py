@@ -89,6 +89,7 @@ async def test_only_what_is_asked_for_is_computed(client: Client, registry: Dumm
     assert "id" not in body
     options: Any = registry["transformer-en-fr"].calls[0][1]
     assert (options.beam_size, options.details, options.repetition_guard) == (2, False, True)
+    assert 'route="/v2/models/{model}/infer"' in (await client.get("/metrics")).text
 
 
 async def test_given_translations_are_scored_together(client: Client, registry: DummyRegistry) -> None:
