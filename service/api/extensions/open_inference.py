@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from service import __version__
-from service.api.binary_tensors import JSON_LENGTH_HEADER
 from service.api.checks import check_texts, search_options
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.extensions.tensors import infer_with, pair_of, render
 from service.api.openapi import example, v2_operation_id
 from service.api.rendering import REPRESENTATIONS
+from service.api.request_body import JSON_LENGTH_HEADER
 from service.api.schemas.inference import InferenceRequest, InferenceResponse
 from service.engine import ModelInfo, UnknownModel
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.api.binary_tensors import as_bytes, decode_strings
 from service.api.errors import ApiError
+from service.api.request_body import as_bytes, decode_strings
 from service.api.state import Service
 from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
