@@ -5,7 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from service.engine import AttentionMap, PivotText, Search, SearchTrace, SentenceDetail, Token, TracedHypothesis, mean_quality
+from service.engine import (
+    AttentionMap,
+    PivotText,
+    Search,
+    SearchTrace,
+    SentenceDetail,
+    Token,
+    TracedHypothesis,
+    mean_quality,
+)
 from translucent_mt.backend import Model, Pair, Translated
 
 Json = Mapping[str, Any]

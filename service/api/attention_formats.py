@@ -1,17 +1,16 @@
 """Chooses and makes the representation of attention: pictures, files and data, in addition to JSON."""
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
+from pydantic_core import to_json
 from starlette.responses import Response
 
 from service.api.errors import ApiError, invalid
 from service.api.rendering import REPRESENTATIONS, render_attention, render_cell, render_weights
 from service.api.schemas.attention import SEVERAL_MAPS, AttentionRequest
-from service.api.schemas.pooling import PoolingRequest
 from service.engine import AttentionMap, ModelInfo
 from service.figures import exports
 from service.figures.figure import compare, contrast, one, several
@@ -23,7 +22,7 @@ from service.figures.theme import ThemeName
 from service.figures.vega_lite import specification
 from service.figures.words import in_language
 
-# By the name of the format; the first of a media type stands for it in an Accept header.
+# By the name of the format.
 MEDIA_TYPES = {
     "json": "application/json",
     "svg": "image/svg+xml",
@@ -55,53 +54,12 @@ EXAMPLES = {
 Named = Sequence[tuple[str, AttentionMap]]
 
 
-def form_of(fields: AttentionRequest | PoolingRequest, accept: str) -> str:
-    """Return the format that the fields, or else the Accept header, request; raise ApiError (406)."""
-    if "format" in fields.model_fields_set:
-        return fields.format
-    form, forms = negotiated(accept), get_args(type(fields).model_fields["format"].annotation)
-    if form not in forms:
-        message = f"{form} is a form of attention between texts; use one of {', '.join(forms)}."
-        raise ApiError(message, status=406, code="not_acceptable")
-    return form
-
-
-def cache_key(fields: AttentionRequest, form: str) -> tuple[object, ...]:
+def cache_key(fields: AttentionRequest) -> tuple[object, ...]:
     """Return the values that determine the bytes of an answer about the same maps, and no others."""
+    form = fields.format
     scale = fields.scale if form == "png" else 1.0
     look = (fields.theme, fields.language) if form in ("svg", "png", "html", "vega") else ()
     return (form, fields.view, look, scale, fields.other_text, fields.cell, REVISION)
-
-
-def negotiated(accept: str) -> str:
-    """Return the preferred format of an Accept header; JSON if it has no preference. Raise ApiError (406)."""
-    offers = {media_type: form for form, media_type in reversed(MEDIA_TYPES.items())}
-    best: tuple[float, str] | None = None
-    for part in filter(None, (part.strip().lower() for part in accept.split(","))):
-        media_type, *parameters = (piece.strip() for piece in part.split(";"))
-        form = "json" if media_type in ("*/*", "application/*") else offers.get(media_type)
-        form = "svg" if media_type == "image/*" else form
-        quality = _quality(parameters)
-        if form is not None and quality > 0 and (best is None or quality > best[0]):
-            best = (quality, form)
-    if best is None and accept.strip():
-        raise ApiError(
-            "None of these media types is available; leave out the Accept header, or use one of "
-            f"{', '.join(dict.fromkeys(MEDIA_TYPES.values()))}.",
-            status=406,
-            code="not_acceptable",
-        )
-    return best[1] if best else "json"
-
-
-def _quality(parameters: Sequence[str]) -> float:
-    for parameter in parameters:
-        if parameter.startswith("q="):
-            try:
-                return float(parameter[2:])
-            except ValueError:
-                return 0.0
-    return 1.0
 
 
 def check_digests(wanted: Sequence[str], digests: Sequence[str]) -> None:
@@ -142,9 +100,10 @@ def figure_of(maps: Sequence[AttentionMap], view: ViewName, naming: Naming) -> F
 
 
 async def represent(
-    maps: Sequence[AttentionMap], fields: AttentionRequest, form: str, naming: Naming, renderer: FigureRenderer
+    maps: Sequence[AttentionMap], fields: AttentionRequest, naming: Naming, renderer: FigureRenderer
 ) -> Response:
     """Return the answer in the requested form."""
+    form = fields.format
     size = sum(found.weights.size for found in maps)
 
     async def made(work: Callable[[], Any]) -> Any:
@@ -181,11 +140,8 @@ async def drawn(
     """
     theme, scale = look
 
-    def as_json() -> bytes:
-        return json.dumps(spec, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-
     if form == "vega":
-        return await REPRESENTATIONS.run(as_json) if figure.cells > LARGE else as_json()
+        return await REPRESENTATIONS.run(lambda: to_json(spec)) if figure.cells > LARGE else to_json(spec)
     if form == "html":
         script = await renderer.script()  # 0.9 MB, too much work for the event loop
         return await REPRESENTATIONS.run(lambda: as_html(figure, spec, script, theme))
@@ -201,7 +157,7 @@ def _json(maps: Sequence[AttentionMap], fields: AttentionRequest) -> bytes:
         content["cell"] = _explained(maps[0], *map(int, fields.cell.split(",")))
     if fields.view == "compare":
         content["difference"] = render_weights(maps[0].weights - maps[1].weights)
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    return to_json(content)
 
 
 def _explained(found: AttentionMap, row: int, column: int) -> dict[str, Any]:

@@ -21,9 +21,9 @@ class Job:
     before: Pair | None = None  # the first leg, if the second one is shown, which is then `pair`
 
 
-def job_of(fields: AttentionRequest, form: str, known: Languages, settings: Settings) -> Job:
+def job_of(fields: AttentionRequest, known: Languages, settings: Settings) -> Job:
     """Return the checked request, with every layer and head for `bertviz`; raise ApiError."""
-    check_together(fields, form)
+    check_together(fields)
     source, target = named_pair(fields.source, fields.target, known, fields.model)
     if source == target:
         raise ApiError(
@@ -34,7 +34,7 @@ def job_of(fields: AttentionRequest, form: str, known: Languages, settings: Sett
     default: Selector = "align" if fields.kind == "cross" else "mean"
     if default == "mean" and fields.stage == "scores":
         default = 0  # a mean has no scores
-    given, every = fields.model_fields_set, form == "bertviz"
+    given, every = fields.model_fields_set, fields.format == "bertviz"
     options = AttentionOptions(
         kind=fields.kind,
         layer="all" if every else fields.layer if "layer" in given else default,
@@ -50,8 +50,9 @@ def job_of(fields: AttentionRequest, form: str, known: Languages, settings: Sett
     return Job(fields.text, fields.target_text, pair, options, before)
 
 
-def check_together(fields: AttentionRequest, form: str) -> None:
-    """Raise ApiError if the fields contradict each other, or the format of the answer."""
+def check_together(fields: AttentionRequest) -> None:
+    """Raise ApiError if the fields contradict each other."""
+    form = fields.format
     if form in ("bertviz", "pharaoh") and fields.view in SEVERAL_MAPS:
         raise invalid(f"format {form} holds one map; view must be heatmap or lines")
     if fields.view in SEVERAL_MAPS and (fields.stage == "scores" or fields.kind == "occlusion"):
@@ -59,7 +60,7 @@ def check_together(fields: AttentionRequest, form: str) -> None:
     if form in ("bertviz", "pharaoh") and fields.kind == "occlusion":
         raise invalid(f"format {form} holds attention, and kind=occlusion is none; use json, csv or npz")
     if fields.view == "steps":
-        check_steps(fields, form)
+        check_steps(fields)
     if fields.source_ids and not fields.target_ids:
         raise invalid("source_ids belong to target_ids; send both, or neither", param="source_ids")
     if fields.target_ids and fields.view in SEVERAL_MAPS:
@@ -68,9 +69,9 @@ def check_together(fields: AttentionRequest, form: str) -> None:
         raise invalid("cell explains one weight in JSON; use stage=scores and format=json", param="cell")
 
 
-def check_steps(fields: AttentionRequest, form: str) -> None:
+def check_steps(fields: AttentionRequest) -> None:
     """Raise ApiError if the steps of a search cannot be shown as requested."""
-    if form != "json":
+    if fields.format != "json":
         raise invalid("view=steps is the search as data; use format=json", param="format")
     if fields.kind != "cross":
         raise invalid("view=steps shows what each step of the search looks at; use kind=cross", param="kind")

@@ -13,10 +13,11 @@ AUTO = "auto"
 SHOWN_CHARACTERS = 40  # of what a caller sent, in an error
 
 
-def check_batch(texts: Sequence[str], settings: Settings) -> None:
-    """Raise ApiError if a list has too many texts."""
+def check_texts(texts: Sequence[str], settings: Settings) -> None:
+    """Raise ApiError if a list has too many texts, or one of them too many characters."""
     if len(texts) > settings.batch_limit:
         raise invalid(f"request ({len(texts)}) exceeds text limit ({settings.batch_limit})", "batch_limit")
+    check_characters(texts, settings)
 
 
 def check_characters(texts: Iterable[str], settings: Settings) -> None:

@@ -84,6 +84,7 @@ class RequestContext:
     address: str  # of the client, or its IPv6 network, which limits count; in no log
     trace_id: str | None = None
     started: float = field(default_factory=time.monotonic)
+    status: int | None = None  # of the answer, once it has begun
     error_code: str | None = None
     model: str | None = None
     pivot: str | None = None  # the language between two legs

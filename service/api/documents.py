@@ -4,18 +4,21 @@ import hmac
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
+from typing import Annotated, Any
 from urllib.parse import quote
 
+from fastapi import Depends
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticKnownError
 from starlette.requests import Request
 from starlette.responses import Response
 
 from service.api.checks import AUTO, check_languages, served_pair
 from service.api.context import RequestContext
 from service.api.errors import ApiError, invalid, status_of_code
-from service.api.request_body import FILES, UploadedFile, read_fields
-from service.api.schemas.documents import DocumentRequest
+from service.api.request_body import UploadedFile
+from service.api.schemas.common import ApiKey, Fields, FormalityField, Glossary, Model, OptionalWholeNumber, Text
 from service.api.state import Service
-from service.api.validation import parse
 from service.documents.format import (
     check_file_size,
     format_named,
@@ -28,12 +31,45 @@ from service.documents.jobs.job import Job, new_id
 from service.documents.jobs.runner import FILES as FILE_POOL
 from service.documents.jobs.runner import NO_ROOM, JobRunner
 from service.documents.jobs.store import StoreFull
-from service.engine import Glossary, TextTranslator
+from service.engine import MAX_BEAM_SIZE, TextTranslator
+from service.engine import Glossary as LoadedGlossary
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
 
+AS_SENT = {"model", "beam_size", "header", "metadata", "formality", "glossary"}  # a job has these as the form has them
 MOST_NAME = 200  # characters of a file name that are kept
+
+
+def uploaded(value: object) -> UploadedFile:
+    """Return a file; raise pydantic's error for a missing field if it is anything else."""
+    if not isinstance(value, UploadedFile):
+        raise PydanticKnownError("missing")
+    return value
+
+
+class DocumentRequest(Fields):
+    """A document, and how to translate it."""
+
+    file: Annotated[
+        Any, BeforeValidator(uploaded), WithJsonSchema({"type": "string", "format": "binary"})
+    ] = Field(description="The document; its name says its format")  # fmt: skip
+    source: Text = Field(description="Language of the document, such as `en`, or `auto`")
+    target: Text = Field(description="Target language, such as `fr` or `pt-BR`")
+    model: Model = None
+    beam_size: OptionalWholeNumber = Field(None, ge=1, le=MAX_BEAM_SIZE, description="Beam size; 1 is greedy search")
+    glossary: Glossary = None
+    formality: FormalityField = "default"
+    columns: str | None = Field(
+        None, description="csv only: columns to translate, by name or number from 1, separated by commas; default: all"
+    )
+    header: bool = Field(False, description="csv only: translate the first row, too; it has the names of the columns")
+    metadata: bool = Field(
+        True,
+        description="Translate what describes a page beside its text: alt, title, placeholder and description of html, "
+        "title of epub, title and description of md",
+    )
+    api_key: ApiKey = None
 
 
 class ServiceEngine:
@@ -50,7 +86,7 @@ class ServiceEngine:
             return ()
         return self._service.legs(*pair, model)
 
-    def glossary(self, job: Job) -> Glossary | None:
+    def glossary(self, job: Job) -> LoadedGlossary | None:
         """Return the glossary of a job, by its name or its entries; raise InvalidGlossary."""
         return glossary_of_job(self._service, job)
 
@@ -60,31 +96,27 @@ class ServiceEngine:
         return guesses[0].language if guesses and guesses[0].confidence else None
 
 
-def glossary_of_job(service: Service, job: Job) -> Glossary | None:
+def glossary_of_job(service: Service, job: Job) -> LoadedGlossary | None:
     """Return the glossary of a job whose source language is known; raise InvalidGlossary."""
     source = job.detected or job.source
     pair = service.languages.pair(source, job.target, direct=bool(job.model)) or (source, job.target)
     return service.glossary(job.glossary, pair, service.legs(*pair, job.model)) if job.glossary is not None else None
 
 
-def check_enabled(service: Service) -> None:
-    """Raise ApiError if the operator has switched documents off, in the words that clients of LibreTranslate know."""
-    if not service.settings.documents:
+async def jobs_if_offered(request: Request) -> JobRunner:
+    """Return the jobs; raise ApiError if the operator has switched documents off, in LibreTranslate's words."""
+    if not request.app.state.service.settings.documents:
         raise ApiError("Files translation are disabled on this server.", status=403, code="not_offered")
+    jobs: JobRunner = request.app.state.jobs
+    return jobs
 
 
-async def read_job(
-    request: Request, service: Service, context: RequestContext, *, linked: bool = False
-) -> tuple[Job, bytes]:
-    """Return the job that a form asks for, and its document.
+OfferedJobsDep = Annotated[JobRunner, Depends(jobs_if_offered)]
 
-    The form is checked in LibreTranslate's order; raise ApiError.
-    """
-    fields = await read_fields(request)
-    file: UploadedFile | None = request.scope.get(FILES, {}).get("file")
-    if file is None:
-        raise invalid("missing file parameter", "missing_parameter", "file")
-    wanted = parse(DocumentRequest, fields)
+
+def job_of(wanted: DocumentRequest, service: Service, context: RequestContext, *, linked: bool = False) -> Job:
+    """Return the job that a form asks for, checked in LibreTranslate's order; raise ApiError."""
+    file: UploadedFile = wanted.file
     if not file.name or not file.content:
         raise invalid("empty file", "missing_parameter", "file")
     form = format_of(file.name)
@@ -105,19 +137,14 @@ async def read_job(
         source=source,
         target=target,
         created=0.0,
-        model=wanted.model,
-        beam_size=wanted.beam_size,
         columns=tuple(name.strip() for name in (wanted.columns or "").split(",") if name.strip()),
-        header=wanted.header,
-        metadata=wanted.metadata,
-        formality=wanted.formality,
-        glossary=wanted.glossary,
+        **wanted.model_dump(include=AS_SENT),
         owner=context.key_hash,
         linked=linked,
     )
     if source not in (AUTO, target):  # otherwise it is checked once the language is known
         glossary_of_job(service, job)
-    return job, file.content
+    return job
 
 
 async def submit(jobs: JobRunner, job: Job, content: bytes) -> Job:

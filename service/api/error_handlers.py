@@ -40,7 +40,7 @@ async def handle_api_error(request: Request, error: ApiError) -> Response:
 
 async def handle_engine_error(request: Request, error: engine.EngineError) -> Response:
     """Return the answer to an error of the engine; internal failures are logged and not described to the client."""
-    status = status_of(error)
+    status = status_of(type(error))
     headers = {}
     if status == 503:
         headers["Retry-After"] = str(max(1, math.ceil(getattr(error, "retry_after", 1.0))))
@@ -51,15 +51,18 @@ async def handle_engine_error(request: Request, error: engine.EngineError) -> Re
 
 
 async def handle_http_error(request: Request, error: HTTPException) -> Response:
-    """Return the answer to the framework's refusals: unknown routes and methods."""
+    """Return the answer to the framework's refusals: unknown routes and methods; OPTIONS asks for the methods."""
     code = HTTP_CODES.get(error.status_code, "http_error")
     message, headers = str(error.detail), dict(error.headers or {})
     if error.status_code == 404:
         message = "There is no such route; /docs lists all routes."
     elif error.status_code == 405:
-        # The framework names the methods of one route, but two may share a path.
-        allowed = ", ".join(request.app.state.methods.get(request.url.path, ()) or [headers.get("Allow", "")])
-        headers["Allow"] = allowed
+        # The framework names the methods of one route, but several may share a path.
+        template = getattr(request.scope.get("route"), "path", request.url.path)
+        methods = request.app.state.methods.get(template) or [headers.get("Allow", "")]
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={"Allow": ", ".join(("OPTIONS", *methods))})
+        headers["Allow"] = allowed = ", ".join(methods)
         message = f"This address does not take {request.method[:16]}; it takes {allowed}."
     return error_response(request, error.status_code, message, code, headers)
 

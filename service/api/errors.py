@@ -8,42 +8,21 @@ from collections.abc import Mapping
 
 from service import engine
 from service.documents import errors as documents
-from service.glossaries import checks as glossaries
 
+# A kind of error that is not listed has the status of its parent.
 STATUS: Mapping[type[engine.EngineError], int] = {
     engine.EngineError: 500,
     engine.InvalidInput: 400,
-    engine.EmptyInput: 400,
-    engine.InvalidText: 400,
-    engine.UnsupportedLanguage: 400,
-    engine.UnsupportedPair: 400,
     engine.UnknownModel: 404,
-    engine.InputTooLong: 400,
-    engine.TooManyWeights: 400,
-    engine.InvalidOption: 400,
-    glossaries.InvalidGlossary: 400,
-    glossaries.UnknownGlossary: 400,
-    documents.DocumentError: 400,
-    documents.UnsupportedDocument: 400,
     documents.FormatNotInstalled: 501,
-    documents.BrokenDocument: 400,
-    documents.UnsafeDocument: 400,
-    documents.DocumentEncoding: 400,
     documents.DocumentTooLarge: 413,
     engine.Overloaded: 503,
     engine.NotReady: 503,
-    engine.Interrupted: 503,
-    engine.ModelNotOpened: 503,
     engine.DeadlineExceeded: 504,
     # Only sent while the server stops: a disconnected client gets no answer.
     engine.Cancelled: 503,
     engine.NotEnoughMemory: 503,
     engine.LastModel: 409,
-    engine.EngineFailure: 500,
-    engine.BundleError: 500,
-    engine.BundleMissing: 500,
-    engine.BundleCorrupt: 500,
-    engine.BundleIncompatible: 500,
     engine.DeviceUnavailable: 503,
 }
 
@@ -75,14 +54,17 @@ def invalid(message: str, code: str = "invalid_parameter", param: str | None = N
     return ApiError(f"Invalid request: {message}", code=code, param=param)
 
 
-def status_of(error: engine.EngineError) -> int:
-    """Return the status of an engine error: that of its class, or of the nearest ancestor in the table."""
-    return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+def status_of(kind: type[engine.EngineError]) -> int:
+    """Return the status of a kind of error."""
+    return next(STATUS[each] for each in kind.__mro__ if each in STATUS)
 
 
 def status_of_code(code: str | None) -> int:
-    """Return the status of the engine error with this code, as `status_of` does; 500 for an unknown code."""
-    return next((status for kind, status in STATUS.items() if kind.code == code), 500)
+    """Return the status of the kind of error with this code; 500 for an unknown code."""
+    kinds = [engine.EngineError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    return next((status_of(kind) for kind in kinds if kind.code == code), 500)
 
 
 def body_of(message: str, code: str, request_id: str, param: str | None = None) -> dict[str, str]:

@@ -29,7 +29,7 @@ def matches(if_none_match: str | None, tag: str) -> bool:
 async def tagged(request: Request, key: object, make: Callable[[], Awaitable[Response]], *, stable: bool) -> Response:
     """Return the answer, or 304 if the client has it; `key` holds every value that the answer depends on, as JSON."""
     tag = entity_tag(json.dumps(key, sort_keys=True).encode("ascii"))
-    headers = {"ETag": tag, "Cache-Control": STABLE if stable else VALIDATED, "Vary": "Accept"}
+    headers = {"ETag": tag, "Cache-Control": STABLE if stable else VALIDATED}
     if request.method == "GET" and matches(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers=headers)
     response = await make()

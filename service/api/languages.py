@@ -1,6 +1,7 @@
 """English names of languages, and language detection for `source=auto` of /translate and for /detect."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from service.detection import Detector, Guess, Identifier, has_evidence
@@ -9,32 +10,9 @@ from service.engine import BoundedPool, Languages
 Result = TypeVar("Result")
 
 # Languages with a code of two letters (ISO 639-1), and those of three letters that many imported models have.
-_NAMES = """
-aa Afar|ab Abkhazian|af Afrikaans|ak Akan|am Amharic|an Aragonese|ar Arabic|as Assamese|av Avaric|ay Aymara
-az Azerbaijani|ba Bashkir|be Belarusian|bg Bulgarian|bi Bislama|bm Bambara|bn Bengali|bo Tibetan|br Breton|bs Bosnian
-ca Catalan|ce Chechen|ch Chamorro|co Corsican|cr Cree|cs Czech|cv Chuvash|cy Welsh|da Danish|de German|dv Divehi
-dz Dzongkha|ee Ewe|el Greek|en English|eo Esperanto|es Spanish|et Estonian|eu Basque|fa Persian|ff Fulah|fi Finnish
-fj Fijian|fo Faroese|fr French|fy Western Frisian|ga Irish|gd Scottish Gaelic|gl Galician|gn Guarani|gu Gujarati
-gv Manx|ha Hausa|he Hebrew|hi Hindi|hr Croatian|ht Haitian Creole|hu Hungarian|hy Armenian|ia Interlingua|id Indonesian
-ie Interlingue|ig Igbo|ii Sichuan Yi|ik Inupiaq|io Ido|is Icelandic|it Italian|iu Inuktitut|ja Japanese|jv Javanese
-ka Georgian|kg Kongo|ki Kikuyu|kj Kuanyama|kk Kazakh|kl Kalaallisut|km Khmer|kn Kannada|ko Korean|kr Kanuri|ks Kashmiri
-ku Kurdish|kv Komi|kw Cornish|ky Kyrgyz|la Latin|lb Luxembourgish|lg Ganda|li Limburgish|ln Lingala|lo Lao|lt Lithuanian
-lu Luba-Katanga|lv Latvian|mg Malagasy|mh Marshallese|mi Māori|mk Macedonian|ml Malayalam|mn Mongolian|mr Marathi
-ms Malay|mt Maltese|my Burmese|na Nauru|nb Norwegian Bokmål|nd North Ndebele|ne Nepali|ng Ndonga|nl Dutch
-nn Norwegian Nynorsk|no Norwegian|nr South Ndebele|nv Navajo|ny Nyanja|oc Occitan|oj Ojibwa|om Oromo|or Odia|os Ossetic
-pa Punjabi|pi Pali|pl Polish|ps Pashto|pt Portuguese|qu Quechua|rm Romansh|rn Rundi|ro Romanian|ru Russian
-rw Kinyarwanda
-sa Sanskrit|sc Sardinian|sd Sindhi|se Northern Sami|sg Sango|si Sinhala|sk Slovak|sl Slovenian|sm Samoan|sn Shona
-so Somali|sq Albanian|sr Serbian|ss Swati|st Southern Sotho|su Sundanese|sv Swedish|sw Swahili|ta Tamil|te Telugu
-tg Tajik|th Thai|ti Tigrinya|tk Turkmen|tl Tagalog|tn Tswana|to Tongan|tr Turkish|ts Tsonga|tt Tatar|ty Tahitian
-ug Uyghur|uk Ukrainian|ur Urdu|uz Uzbek|ve Venda|vi Vietnamese|vo Volapük|wa Walloon|wo Wolof|xh Xhosa|yi Yiddish
-yo Yoruba|za Zhuang|zh Chinese|zu Zulu
-ast Asturian|ceb Cebuano|dsb Lower Sorbian|fil Filipino|fur Friulian|gsw Swiss German|haw Hawaiian|hsb Upper Sorbian
-ilo Iloko|kab Kabyle|lmo Lombard|nds Low German|pap Papiamento|scn Sicilian|tpi Tok Pisin|war Waray|yue Cantonese
-"""
+_NAMES = Path(__file__).with_name("language_names.txt").read_text("utf-8")
 ENGLISH_NAMES = {
-    code: name
-    for code, _, name in (entry.partition(" ") for line in _NAMES.strip().split("\n") for entry in line.split("|"))
+    code: name for code, _, name in (entry.partition(" ") for line in _NAMES.splitlines() for entry in line.split("|"))
 }
 # What LibreTranslate calls them.
 ENGLISH_NAMES |= {"pt-BR": "Portuguese (Brazil)", "zh-Hans": "Chinese", "zh-Hant": "Chinese (traditional)"}

@@ -2,17 +2,7 @@
 
 PUBLIC = frozenset(
     {
-        *(
-            "/",
-            "/docs",
-            "/docs/",
-            "/learn",
-            "/openapi.json",
-            "/spec",
-            "/favicon.ico",
-            "/languages",
-            "/frontend/settings",
-        ),
+        *("/", "/docs", "/docs/", "/learn", "/openapi.json", "/spec", "/favicon.ico", "/languages"),
         *("/frontend/settings", "/health", "/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready"),
     }
 )

@@ -1,26 +1,31 @@
 """Reads the fields of a request from JSON, an urlencoded or multipart form, or the query string.
 
 The body is JSON exactly if its content type says so, and then only the body counts. Otherwise query string and form are
-merged, the query string first, and the first of several values with one name is used.
+merged, the query string first, and the first of several values with one name is used. The Open Inference Protocol knows
+only JSON, which tensors may follow as bytes.
 """
 
 import codecs
-import json
-from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
+import numpy as np
+from pydantic_core import from_json
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import Field, File, FormParser, parse_options_header
 from starlette.requests import Request
 
 from service.api.context import header
-from service.api.errors import ApiError, not_utf8
+from service.api.errors import ApiError, invalid, not_utf8
+from service.api.paths import ADMIN, UPLOADS
+from service.api.schemas.common import as_whole
+from service.engine import FloatArray
 
 MAX_FIELDS = 1000
 BODY = "translucent.body"  # the key of the whole body in the scope, after it was read
 FIELDS = "translucent.fields"  # the key in the scope, after they are read
-FILES = "translucent.files"  # the same for the files of a multipart form
 MEDIA_TYPE_FORM = "application/x-www-form-urlencoded"
 MEDIA_TYPE_MULTIPART = "multipart/form-data"
 
@@ -46,6 +51,8 @@ async def read_fields(request: Request) -> dict[str, Any]:
         return read
     if request.method == "GET":
         return query_fields(request)
+    if request.scope["path"].startswith("/v2/"):
+        return await read_message(request)
     content_type = header(request.scope, b"content-type")
     if content_type == "application/json":  # the usual spelling
         return decode_json(await read_body(request))
@@ -55,14 +62,23 @@ async def read_fields(request: Request) -> dict[str, Any]:
         return decode_json(await read_body(request))
     fields: dict[str, Any] = dict(query_fields(request))
     form: Mapping[str, str] = {}
+    files: Mapping[str, UploadedFile] = {}
     if media_type == MEDIA_TYPE_FORM:
         form = decode_urlencoded(await read_body(request), "form")
     elif media_type == MEDIA_TYPE_MULTIPART:
-        form, request.scope[FILES] = decode_multipart(await read_body(request), parameters.get(b"boundary"))
+        form, files = decode_multipart(await read_body(request), parameters.get(b"boundary"))
     for name, value in form.items():
         # Browsers send every line break of a form as CRLF (HTML, 4.10.21): a limit would count them twice.
         fields.setdefault(name, value.replace("\r\n", "\n"))
-    return fields
+    return {**fields, **files} if request.scope["path"] in UPLOADS else fields
+
+
+async def read_message(request: Request) -> dict[str, Any]:
+    """Return the JSON of the Open Inference Protocol, with the tensors that follow it as bytes; raise ApiError."""
+    body, data = split_body(await read_body(request), header(request.scope, JSON_LENGTH_HEADER.lower().encode()))
+    message = {} if request.scope["path"].startswith(ADMIN) and not body.strip() else decode_json(body)
+    inputs = message.get("inputs")
+    return {**message, "inputs": with_data(inputs, data)} if isinstance(inputs, list) else message
 
 
 def query_fields(request: Request) -> dict[str, str]:
@@ -73,62 +89,18 @@ def query_fields(request: Request) -> dict[str, str]:
 def decode_json(body: bytes) -> dict[str, Any]:
     """Return a JSON object from UTF-8; raise ApiError for anything that is not exactly one such object."""
     try:
-        fields = _DECODER.decode(body.removeprefix(codecs.BOM_UTF8).decode())
+        fields = from_json(body.removeprefix(codecs.BOM_UTF8).decode(), allow_inf_nan=False)
     except UnicodeDecodeError as error:
         raise not_utf8("body", error) from None
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # a kind and a place, without the text
         raise ApiError(
-            f"The body is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}. "
+            f"The body is not valid JSON: {error}. "
             'Send an object such as {"q": "I lost.", "source": "en", "target": "fr"}.',
             code="invalid_json",
         ) from None
-    except RecursionError:
-        raise ApiError("The JSON body is nested too deeply; send a flat object.", code="invalid_json") from None
     if not isinstance(fields, dict):
         raise ApiError("The JSON body must be an object, with the fields by their names.", code="invalid_json")
-    if b"\\ud" in body or b"\\uD" in body:
-        refuse_surrogates(fields)
     return fields
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ApiError("The JSON body names a field twice; give every field once.", code="invalid_json")
-    return fields
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ApiError(f"The body is not valid JSON: {name} is no JSON number.", code="invalid_json")
-
-
-def _whole(digits: str) -> int:
-    if len(digits) > 100:
-        raise ApiError("The JSON body contains a whole number of more than 100 digits.", code="invalid_json")
-    return int(digits)
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_whole)
-
-
-def refuse_surrogates(value: object) -> None:
-    """Raise ApiError if a string anywhere in a JSON value holds half a surrogate pair, which is not valid text."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            waiting += [*item.keys(), *item.values()]
-        elif isinstance(item, list):
-            waiting += item
-        elif isinstance(item, str):
-            try:
-                item.encode("utf-8")
-            except UnicodeEncodeError as error:
-                raise ApiError(
-                    f"The body contains a lone surrogate (\\u{ord(item[error.start]):04x}), which is not a character; "
-                    "send characters beyond U+FFFF as a pair, or as UTF-8.",
-                    code="invalid_text",
-                ) from None
 
 
 def decode_urlencoded(data: bytes, part: str) -> dict[str, str]:
@@ -178,3 +150,80 @@ def decode_multipart(data: bytes, boundary: bytes | None) -> tuple[dict[str, str
     except FormParserError:
         raise ApiError("The multipart form is malformed, or a part of it has no name.", code="invalid_form") from None
     return fields, files
+
+
+# The binary tensor data extension of the Open Inference Protocol: the header says where the JSON ends. The data of the
+# tensors that have the parameter `binary_data_size` follow, in the order of the tensors. Numbers are little-endian; a
+# BYTES tensor is, for each element, its length in four bytes and then its UTF-8.
+# https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_binary_data.md
+JSON_LENGTH_HEADER = "Inference-Header-Content-Length"
+SIZE = "binary_data_size"  # of a tensor, among its parameters
+LENGTH = struct.Struct("<I")
+Tensor = Sequence[str] | FloatArray
+
+
+def split_body(body: bytes, json_length: str | None) -> tuple[bytes, bytes]:
+    """Split a body into its JSON and the bytes after it; without the header all of it is JSON."""
+    if json_length is None:
+        return body, b""
+    length = as_whole(json_length)
+    if length is None or not 0 <= length <= len(body):
+        raise invalid(f"{JSON_LENGTH_HEADER} must be a whole number of at most the body's {len(body)} bytes")
+    return body[:length], body[length:]
+
+
+def with_data(tensors: Sequence[Any], data: bytes) -> list[Any]:
+    """Return tensors with their strings among their fields, also where they are bytes; raise ApiError."""
+    found, at = list(tensors), 0
+    for number, tensor in enumerate(tensors):
+        known = isinstance(tensor, dict) and tensor.get("name") in ("text", "target_text")
+        parameters = tensor.get("parameters") if known else None  # validation refuses the others
+        size = parameters.get(SIZE) if isinstance(parameters, dict) else None
+        if size is None:
+            continue
+        name, left = tensor["name"], len(data) - at
+        if "data" in tensor:
+            raise invalid(f"{name} has both data and {SIZE}; give one of them", param=name)
+        wanted = None if isinstance(size, str) else as_whole(size)
+        if wanted is None or not 0 <= wanted <= left:
+            raise invalid(
+                f"the {SIZE} of {name} must be a whole number of at most the {left} bytes that follow the JSON; "
+                f"{JSON_LENGTH_HEADER} says where it ends",
+                param=name,
+            )
+        found[number] = {**tensor, "data": decode_strings(name, data[at : at + wanted])}
+        at += wanted
+    if at < len(data):
+        raise invalid(
+            f"{len(data) - at} bytes after the JSON belong to no tensor; {JSON_LENGTH_HEADER} is where the JSON ends, "
+            f"and every binary tensor has the parameter {SIZE}"
+        )
+    return found
+
+
+def decode_strings(name: str, data: bytes) -> list[str]:
+    """Return the elements of a BYTES tensor; raise ApiError if the lengths do not add up or it is not UTF-8."""
+    found: list[str] = []
+    at = 0
+    while at < len(data):
+        end = at + LENGTH.size
+        if end <= len(data):
+            [size] = LENGTH.unpack_from(data, at)
+            at, end = end, end + size
+        if end > len(data):
+            what = "for each element, its length in four bytes and then its UTF-8"
+            raise invalid(f"the binary data of {name} must be {what}", param=name)
+        try:
+            found.append(data[at:end].decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise not_utf8(f"binary data of {name}", error) from None
+        at = end
+    return found
+
+
+def as_bytes(values: Tensor) -> bytes:
+    """Return the bytes of a BYTES tensor, or of an FP32 tensor in row-major order."""
+    if isinstance(values, np.ndarray):
+        return np.ascontiguousarray(values, dtype="<f4").tobytes()
+    encoded = [text.encode() for text in values]
+    return b"".join(LENGTH.pack(len(each)) + each for each in encoded)

@@ -126,11 +126,16 @@ class Service:
         """Return a warning for each model that has failed, so that another one translates a pair in its place."""
         if model:
             return []
-        legs = self.languages.legs(*pair)
-        failed = [(leg, self.registry.failed_default(*leg)) for leg in legs]
-        return [
-            failure_warning(name, self.registry.resolve(*leg).info.name) for leg, name in failed if name is not None
-        ]
+        found = []
+        for leg in self.languages.legs(*pair):
+            failed = self.registry.failed_default(*leg)
+            if failed is not None:
+                other = self.registry.resolve(*leg).info.name
+                message = (
+                    f"{failed}, which translates this pair by default, has failed; {other} has translated instead."
+                )
+                found.append(warning("default_model_failed", message, model=other))
+        return found
 
     async def detect(self, texts: Sequence[str]) -> list[list[Guess]]:
         """Return the guesses for each text among the languages that are served now."""
@@ -144,19 +149,17 @@ class Service:
         return [[] if language is None else [warning_of(language, source)] for language in found]
 
 
-def failure_warning(failed: str, instead: str) -> dict[str, Any]:
-    """Return the warning that a model has translated in the place of the default."""
-    message = f"{failed}, which translates this pair by default, has failed; {instead} has translated instead."
-    return {"code": "default_model_failed", "message": message, "language": None, "model": instead}
+def warning(code: str, message: str, language: str | None = None, model: str | None = None) -> dict[str, Any]:
+    """Return something that a reader of the translation should know."""
+    return {"code": code, "message": message, "language": language, "model": model}
 
 
 def warning_of(language: str, source: str | None) -> dict[str, Any]:
     """Return the warning that a text seems to be in a language, not in `source`; None: in none of the served ones."""
+    begins = f"The text seems to be in {language_name(language)}"
     if source is None:
-        message = f"The text seems to be in {language_name(language)}, which is not translated here."
-        return {"code": "unknown_language", "message": message, "language": language, "model": None}
-    message = f"The text seems to be in {language_name(language)}, but it was translated from {language_name(source)}."
-    return {"code": "source_language", "message": message, "language": language, "model": None}
+        return warning("unknown_language", f"{begins}, which is not translated here.", language)
+    return warning("source_language", f"{begins}, but it was translated from {language_name(source)}.", language)
 
 
 async def reload_models(service: Service, name: str | None = None) -> list[Change]:

@@ -65,24 +65,6 @@ async def test_every_format_has_its_type_stays_the_same_and_need_not_be_sent_twi
     assert posted.content == first.content
 
 
-async def test_the_accept_header_chooses_too(client: Client) -> None:
-    for accept, begins in (
-        ("image/svg+xml", b"<svg"),
-        ("text/csv;q=0.9, application/json;q=0.1", b"map,"),
-        ("image/avif,image/*;q=0.8", b"<svg"),
-        ("application/json", b'{"model"'),
-        ("", b'{"model"'),
-        ("*/*", b'{"model"'),
-    ):
-        answer = await client.get("/attention", params=TEXT, headers={"Accept": accept})
-        assert answer.content.startswith(begins), accept
-    csv_tag = (await client.get("/attention", params=TEXT, headers={"Accept": "text/csv"})).headers["etag"]
-    assert csv_tag != answer.headers["etag"]
-    video = {"Accept": "video/mp4"}
-    assert (await client.get("/attention", params=TEXT, headers=video)).status_code == 406
-    assert (await client.get("/attention", params={**TEXT, "format": "json"}, headers=video)).is_success
-
-
 async def test_an_address_with_a_digest_may_be_kept_for_ever_and_serves_that_model_only(client: Client) -> None:
     named = await client.get("/attention", params={**TEXT, "format": "csv", "digest": DIGEST[:19]})
     assert "immutable" in named.headers["cache-control"]

@@ -32,6 +32,7 @@ DEPENDENT = (
     "two maps side by side",
     "cell explains one weight",  # goes with one stage and format
     "view=steps",  # goes with one format, kind and tokens
+    "a given translation has no search",  # view=steps again
     "source_ids belong to target_ids",
     "target_ids are tokens of one model",  # go with views of one map
     "glossary must be the name",  # in a form, an object or a list is JSON in a string

@@ -1,91 +1,108 @@
 """Routes for LibreTranslate's own clients: settings, documents, and suggestions, which are not supported."""
 
 import asyncio
-from typing import Any
 
 from fastapi import APIRouter
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from service.api.dependencies import ContextDep, JobsDep, ServiceDep
+from service.api.direct_route import ContextDep, DirectRoute, JobsDep, ServiceDep
 from service.api.documents import (
-    check_enabled,
+    DocumentRequest,
+    OfferedJobsDep,
     failure,
     file_response,
     find,
-    read_job,
+    job_of,
     submit,
     unknown_job,
 )
 from service.api.errors import ApiError
 from service.api.languages import language_name
-from service.api.openapi import document_form, errors_of, example
-from service.api.schemas.libretranslate import FrontendSettings, TranslatedFile
+from service.api.openapi import errors_of
+from service.api.schemas.common import Schema
 from service.documents.format import supported_extensions, written_extension
 from service.engine import DeadlineExceeded
 
-router = APIRouter(tags=["Translation"])
+router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
 # The name is that of the compatible interface: milliseconds that a page waits after a key is pressed. A sentence takes
 # 40 to 70 more, so that its translation is there within 300.
 FRONTEND_TIMEOUT = 200
 
-SETTINGS = {
-    "charLimit": 100000,
-    "batchLimit": 128,
-    "frontendTimeout": FRONTEND_TIMEOUT,
-    "apiKeys": False,
-    "keyRequired": False,
-    "suggestions": False,
-    "filesTranslation": True,
-    "supportedFilesFormat": [".docx", ".html", ".srt", ".txt"],
-    "language": {"source": {"code": "auto", "name": "Auto Detect"}, "target": {"code": "fr", "name": "French"}},
-}
+
+class LanguageChoice(Schema):
+    """A language for display on a page."""
+
+    code: str
+    name: str
 
 
-@router.get(
-    "/frontend/settings",
-    response_model=FrontendSettings,
-    responses={200: example(SETTINGS)},
-)
+class TranslatedFile(Schema):
+    """The answer to a translated document."""
+
+    translatedFileUrl: str = Field(description="Address of the translated document, for a limited time")
+
+
+class FrontendLanguages(Schema):
+    """The default languages of a page."""
+
+    source: LanguageChoice
+    target: LanguageChoice
+
+
+class FrontendSettings(Schema):
+    """Settings for a LibreTranslate page."""
+
+    charLimit: int = Field(description="Most characters of a text")
+    batchLimit: int = Field(description="Most texts in a list; an addition to LibreTranslate's fields")
+    frontendTimeout: int
+    apiKeys: bool
+    keyRequired: bool
+    suggestions: bool
+    filesTranslation: bool
+    supportedFilesFormat: list[str]
+    language: FrontendLanguages
+
+
+@router.get("/frontend/settings", response_model=FrontendSettings)
 async def get_frontend_settings(service: ServiceDep) -> JSONResponse:
     """Return the settings for a LibreTranslate page: limits, whether keys are needed, and the default languages."""
     known = service.languages.targets
     targets = ["fr"] * ("fr" in known) + [code for own_targets in known.values() for code in own_targets]
     sources = {code for code, own_targets in known.items() if len(own_targets) > 1}
     first = next((code for code in targets if code not in sources), next(iter(known), ""))
-    given: dict[str, Any] = {
-        **SETTINGS,
-        "charLimit": service.settings.character_limit,
-        "batchLimit": service.settings.batch_limit,
-        "apiKeys": service.settings.api_keys_file is not None,
-        "keyRequired": service.settings.require_key,
-        "filesTranslation": service.settings.documents,
-        "supportedFilesFormat": supported_extensions() if service.settings.documents else [],
-        "language": {
-            "source": {"code": "auto", "name": "Auto Detect"},
-            "target": {"code": first, "name": language_name(first)},
-        },
-    }
-    return JSONResponse(given)
+    settings = service.settings
+    return JSONResponse(
+        {
+            "charLimit": settings.character_limit,
+            "batchLimit": settings.batch_limit,
+            "frontendTimeout": FRONTEND_TIMEOUT,
+            "apiKeys": settings.api_keys_file is not None,
+            "keyRequired": settings.require_key,
+            "suggestions": False,
+            "filesTranslation": settings.documents,
+            "supportedFilesFormat": supported_extensions() if settings.documents else [],
+            "language": {
+                "source": {"code": "auto", "name": "Auto Detect"},
+                "target": {"code": first, "name": language_name(first)},
+            },
+        }
+    )
 
 
-@router.post(
-    "/translate_file",
-    response_model=TranslatedFile,
-    responses={
-        200: example(
-            {"translatedFileUrl": "http://localhost:8000/download_file/4f6c1d0a2b4f6c1d0a2b4f6c1d0a2b12.docx"}
-        ),
-        **errors_of(404, 501),
-    },
-    openapi_extra=document_form(),
-)
-async def translate_file(request: Request, service: ServiceDep, context: ContextDep, jobs: JobsDep) -> JSONResponse:
+@router.post("/translate_file", response_model=TranslatedFile, responses=errors_of(404, 501))
+async def translate_file(
+    request: Request,
+    jobs: OfferedJobsDep,
+    fields: DocumentRequest,
+    service: ServiceDep,
+    context: ContextDep,
+) -> JSONResponse:
     """Translate a document, wait for it and return its address; a large document is better sent to `/jobs`."""
-    check_enabled(service)
-    job, content = await read_job(request, service, context, linked=True)
-    await submit(jobs, job, content)
+    job = job_of(fields, service, context, linked=True)
+    await submit(jobs, job, fields.file.content)
     try:
         finished = await context.deadline.wait_for(jobs.wait(job.id))
     except DeadlineExceeded:

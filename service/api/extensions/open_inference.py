@@ -8,18 +8,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from service import __version__
-from service.api.binary_tensors import JSON_LENGTH_HEADER, split_body
-from service.api.checks import search_options
-from service.api.dependencies import ContextDep, ServiceDep
-from service.api.extensions.tensors import infer_with, pair_of, read_inference, render
-from service.api.openapi import example, json_body, v2_operation_id
+from service.api.checks import check_texts, search_options
+from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
+from service.api.extensions.tensors import infer_with, pair_of, render
+from service.api.openapi import example, v2_operation_id
 from service.api.rendering import REPRESENTATIONS
-from service.api.request_body import decode_json, read_body
+from service.api.request_body import JSON_LENGTH_HEADER
 from service.api.schemas.inference import InferenceRequest, InferenceResponse
 from service.engine import ModelInfo, UnknownModel
 
-router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"], generate_unique_id_function=v2_operation_id)
-one_model = APIRouter()  # with and without a version
+router = APIRouter(
+    prefix="/v2",
+    tags=["Open Inference Protocol"],
+    generate_unique_id_function=v2_operation_id,
+    route_class=DirectRoute,
+)
+MODEL, VERSION = "/models/{model}", "/models/{model}/versions/{version}"  # which is the same
 
 MEDIA_TYPE = "application/octet-stream"
 TEXT = {"name": "text", "datatype": "BYTES", "shape": [-1]}
@@ -40,19 +44,6 @@ METADATA = {
     "properties": {"source": "en", "target": "fr", "architecture": "transformer", "digest": "sha256:…", **OPTIONAL},
 }
 TYPES = {"BYTES": "TYPE_STRING", "FP32": "TYPE_FP32"}
-REQUEST = {
-    "id": "42",
-    "inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["I lost."]}],
-    "parameters": {"beam_size": 4},
-    "outputs": [{"name": "translation"}],
-}
-RESPONSE = {
-    "model_name": "transformer-en-fr",
-    "model_version": "1",
-    "id": "42",
-    "outputs": [{"name": "translation", "shape": [1], "datatype": "BYTES", "data": ["J'ai perdu."]}],
-}
-
 EXTENSIONS = ["binary_tensor_data", "model_configuration", "parameters"]
 SERVER = {"name": "translucent", "version": __version__, "extensions": [*EXTENSIONS, "model_repository"]}
 
@@ -119,7 +110,8 @@ async def list_models(service: ServiceDep) -> JSONResponse:
     return JSONResponse({"models": [info.name for info in service.registry.models()]})
 
 
-@one_model.get("", response_model=dict[str, Any], responses={200: example(METADATA)})
+@router.get(VERSION, include_in_schema=False)
+@router.get(MODEL, response_model=dict[str, Any], responses={200: example(METADATA)})
 async def get_model(info: ModelDep) -> JSONResponse:
     """Describe the inputs and outputs of a model; `/models/{model}/versions/{version}` is the same."""
     properties = {
@@ -134,7 +126,10 @@ async def get_model(info: ModelDep) -> JSONResponse:
     return JSONResponse({**METADATA, "name": info.name, "versions": [info.version], "properties": properties})
 
 
-@one_model.get("/config", response_model=dict[str, Any], responses={200: example(configuration("transformer-en-fr"))})
+@router.get(VERSION + "/config", include_in_schema=False)
+@router.get(
+    MODEL + "/config", response_model=dict[str, Any], responses={200: example(configuration("transformer-en-fr"))}
+)
 async def get_model_configuration(info: ModelDep) -> JSONResponse:
     """Return the configuration of a model in Triton's format, which some clients request first.
 
@@ -143,22 +138,21 @@ async def get_model_configuration(info: ModelDep) -> JSONResponse:
     return JSONResponse(configuration(info.name))
 
 
-@one_model.get("/ready", response_model=dict[str, str | bool], responses=readiness({"name": "transformer-en-fr"}))
+@router.get(VERSION + "/ready", include_in_schema=False)
+@router.get(MODEL + "/ready", response_model=dict[str, str | bool], responses=readiness({"name": "transformer-en-fr"}))
 async def get_model_readiness(info: ModelDep, service: ServiceDep) -> JSONResponse:
     """Report whether this model accepts requests now, independent of the others."""
     is_ready = service.model_ready(info.name)
     return JSONResponse({"name": info.name, "ready": is_ready}, status_code=200 if is_ready else 503)
 
 
-@one_model.post(
-    "/infer",
+@router.post(VERSION + "/infer", include_in_schema=False)
+@router.post(
+    MODEL + "/infer",
     response_model=InferenceResponse,
     responses={
         200: {
-            "content": {
-                "application/json": {"example": RESPONSE},
-                MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
-            },
+            "content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
             "headers": {
                 JSON_LENGTH_HEADER: {
                     "description": "Length of the JSON, if outputs were requested as bytes",
@@ -167,15 +161,14 @@ async def get_model_readiness(info: ModelDep, service: ServiceDep) -> JSONRespon
             },
         },
     },
-    openapi_extra={"requestBody": {**json_body(InferenceRequest, "A text", REQUEST), "required": True}},
 )
-async def infer(request: Request, info: ModelDep, service: ServiceDep, context: ContextDep) -> Response:
+async def infer(info: ModelDep, wanted: InferenceRequest, service: ServiceDep, context: ContextDep) -> Response:
     """Translate the texts of the input `text`, or with `target_text` score the given translations (forced decoding).
 
     Tensors may be bytes after the JSON (binary tensor data extension), which is what Triton's clients send and want.
     """
-    body, data = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
-    wanted = read_inference(decode_json(body), data, service.settings)
+    for tensor in wanted.inputs:
+        check_texts(tensor.data, service.settings)
     context.count(wanted.texts, info.name)
     fields = wanted.parameters
     pair = pair_of(fields, info)
@@ -192,7 +185,3 @@ async def infer(request: Request, info: ModelDep, service: ServiceDep, context: 
     if json_length is None:
         return Response(answer, media_type="application/json")
     return Response(answer, media_type=MEDIA_TYPE, headers={JSON_LENGTH_HEADER: str(json_length)})
-
-
-for _prefix, _shown in (("/models/{model}", True), ("/models/{model}/versions/{version}", False)):
-    router.include_router(one_model, prefix=_prefix, include_in_schema=_shown)

@@ -3,27 +3,81 @@
 Only requests with the operator's token get here: see service.api.middleware.access.
 """
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from starlette.requests import Request
+from pydantic import BeforeValidator, Field, RootModel
 from starlette.responses import JSONResponse
 
 from service.api import state
-from service.api.dependencies import ServiceDep
+from service.api.direct_route import DirectRoute, ServiceDep
 from service.api.errors import ApiError
-from service.api.openapi import errors_of, example, json_body, v2_operation_id
+from service.api.openapi import errors_of, v2_operation_id
 from service.api.paths import ADMIN
-from service.api.request_body import decode_json, read_body
-from service.api.schemas.repository import Availability, Index, IndexRequest, LoadedModel, LoadRequest, UnloadedModel
-from service.api.validation import parse
+from service.api.schemas.common import Fields, Schema, refused
 from service.engine import BundleMissing, ModelStateName
 
 router = APIRouter(
-    prefix=ADMIN.rstrip("/"), tags=["Open Inference Protocol"], generate_unique_id_function=v2_operation_id
+    prefix=ADMIN.rstrip("/"),
+    tags=["Open Inference Protocol"],
+    generate_unique_id_function=v2_operation_id,
+    route_class=DirectRoute,
 )
 
-DIGEST = "sha256:8d5f5e4e0d6a"
+Availability = Literal["READY", "LOADING", "UNLOADING", "UNAVAILABLE"]
+
+
+def no_parameters(value: object) -> None:
+    """Return None; raise pydantic's error if parameters are given."""
+    if isinstance(value, dict) and value:
+        raise refused(
+            "a model is loaded as it is in the folder; a configuration or files in the request are not accepted",
+            "parameters",
+        )
+
+
+class IndexRequest(Fields):
+    """The models of the repository to list."""
+
+    ready: bool = Field(False, description="Only models that accept requests now")
+
+
+class LoadRequest(Fields):
+    """A request to load a model; the body may be left out."""
+
+    parameters: Annotated[Annotated[dict[str, Any], Field(max_length=0)] | None, BeforeValidator(no_parameters)] = (
+        Field(None, description="A model is loaded as it is in the folder; a configuration or files are not accepted")
+    )
+
+
+class IndexEntry(Schema):
+    """A model of the folder."""
+
+    name: str
+    version: str = Field(description="Empty if it is not loaded")
+    state: Availability
+    reason: str = Field(description="Why it is not ready; empty if it is ready")
+
+
+class Index(RootModel[list[IndexEntry]]):
+    """Every model of the folder: served, refused, or not loaded."""
+
+
+class LoadedModel(Schema):
+    """The outcome for a bundle."""
+
+    name: str
+    outcome: Literal["added", "replaced", "unchanged"]
+    digest: str = Field(description="Digest of the bundle that new requests use from now on")
+
+
+class UnloadedModel(Schema):
+    """A model that is no longer served."""
+
+    name: str
+    outcome: Literal["unloaded"]
+
+
 NOT_LOADED = "It is in the folder of models, but it is not loaded."
 AVAILABILITY: dict[ModelStateName, Availability] = {
     "ready": "READY",
@@ -35,32 +89,22 @@ AVAILABILITY: dict[ModelStateName, Availability] = {
 }  # every other state: UNAVAILABLE
 
 
-@router.post(
-    "/index",
-    response_model=Index,
-    responses={
-        200: example(
-            [
-                {"name": "bahdanau-en-fr", "version": "", "state": "UNAVAILABLE", "reason": NOT_LOADED},
-                {"name": "transformer-en-fr", "version": "1", "state": "READY", "reason": ""},
-            ]
-        ),
-    },
-    openapi_extra={"requestBody": json_body(IndexRequest, "Only models that are ready", {"ready": True})},
-)
-async def list_repository(request: Request, service: ServiceDep) -> JSONResponse:
+@router.post("/index", response_model=Index)
+async def list_repository(
+    service: ServiceDep,
+    fields: IndexRequest = IndexRequest(),  # noqa: B008
+) -> JSONResponse:
     """List the models of the folder with their state and its reason.
 
     `{"ready": true}` lists only those that accept requests.
     """
-    only_ready = parse(IndexRequest, await read_message(request)).ready
     entries = [
         entry(each.name, each.version, AVAILABILITY.get(each.state, "UNAVAILABLE"), each.reason)
         for each in service.registry.states()
     ]
-    if not only_ready:
+    if not fields.ready:
         entries += [entry(name, "", "UNAVAILABLE", NOT_LOADED) for name in await service.registry.unused()]
-    listed = (each for each in entries if each["state"] == "READY" or not only_ready)
+    listed = (each for each in entries if each["state"] == "READY" or not fields.ready)
     return JSONResponse(sorted(listed, key=lambda each: each["name"]))
 
 
@@ -69,27 +113,16 @@ def entry(name: str, version: str, state: Availability, reason: str) -> dict[str
     return {"name": name, "version": version, "state": state, "reason": reason}
 
 
-async def read_message(request: Request) -> dict[str, Any]:
-    """Return the JSON of a request, whose body may be empty."""
-    body = await read_body(request)
-    return decode_json(body) if body.strip() else {}
-
-
-@router.post(
-    "/models/{model}/load",
-    response_model=LoadedModel,
-    responses={
-        200: example({"name": "transformer-en-fr", "outcome": "replaced", "digest": DIGEST}),
-        **errors_of(409),
-    },
-    openapi_extra={"requestBody": json_body(LoadRequest, "As sent by Triton's client", {})},
-)
-async def load_model(request: Request, model: str, service: ServiceDep) -> JSONResponse:
+@router.post("/models/{model}/load", response_model=LoadedModel, responses=errors_of(409))
+async def load_model(
+    model: str,
+    service: ServiceDep,
+    _fields: LoadRequest = LoadRequest(),  # noqa: B008
+) -> JSONResponse:
     """Load a new or changed bundle of the folder; answer when it has been checked, loaded and warmed up.
 
     Until then, and if the bundle is refused, the previous one continues to serve.
     """
-    parse(LoadRequest, await read_message(request))
     try:
         changes = await state.reload_models(service, model)
     except BundleMissing as error:
@@ -101,11 +134,7 @@ async def load_model(request: Request, model: str, service: ServiceDep) -> JSONR
     return JSONResponse({"name": change.name, "outcome": change.outcome, "digest": change.digest})
 
 
-@router.post(
-    "/models/{model}/unload",
-    response_model=UnloadedModel,
-    responses={200: example({"name": "bahdanau-en-fr", "outcome": "unloaded"}), **errors_of(409)},
-)
+@router.post("/models/{model}/unload", response_model=UnloadedModel, responses=errors_of(409))
 async def unload_model(model: str, service: ServiceDep) -> JSONResponse:
     """Unload a model, but not the last one; requests that began with it end with it."""
     await state.unload_model(service, model)

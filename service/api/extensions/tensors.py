@@ -1,19 +1,16 @@
 """Requests and answers of the Open Inference Protocol: named tensors of texts and of numbers."""
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from pydantic_core import to_json
 
-from service.api.binary_tensors import JSON_LENGTH_HEADER, Tensor, as_bytes, decode_strings
-from service.api.checks import check_batch, check_characters
 from service.api.errors import invalid
 from service.api.rendering import finite
-from service.api.schemas.common import as_whole
+from service.api.request_body import SIZE, Tensor, as_bytes
 from service.api.schemas.inference import InferenceParameters, InferenceRequest
-from service.api.validation import parse
 from service.engine import (
     AttentionOptions,
     FloatArray,
@@ -25,50 +22,6 @@ from service.engine import (
     TranslationOptions,
     pairs_of,
 )
-from service.settings import Settings
-
-SIZE = "binary_data_size"  # of a tensor, among its parameters
-
-
-def read_inference(message: dict[str, Any], data: bytes, settings: Settings) -> InferenceRequest:
-    """Return a checked request, of whose tensors some may be in the bytes after the JSON; raise ApiError (400)."""
-    inputs = message.get("inputs")
-    request = parse(
-        InferenceRequest, {**message, "inputs": with_data(inputs, data)} if isinstance(inputs, list) else message
-    )
-    for tensor in request.inputs:
-        check_batch(tensor.data, settings)
-        check_characters(tensor.data, settings)
-    return request
-
-
-def with_data(tensors: Sequence[Any], data: bytes) -> list[Any]:
-    """Return tensors with their strings among their fields, also where they are bytes; raise ApiError."""
-    found, at = list(tensors), 0
-    for number, tensor in enumerate(tensors):
-        known = isinstance(tensor, dict) and tensor.get("name") in ("text", "target_text")
-        parameters = tensor.get("parameters") if known else None  # validation refuses the others
-        size = parameters.get(SIZE) if isinstance(parameters, dict) else None
-        if size is None:
-            continue
-        name, left = tensor["name"], len(data) - at
-        if "data" in tensor:
-            raise invalid(f"{name} has both data and {SIZE}; give one of them", param=name)
-        wanted = None if isinstance(size, str) else as_whole(size)
-        if wanted is None or not 0 <= wanted <= left:
-            raise invalid(
-                f"the {SIZE} of {name} must be a whole number of at most the {left} bytes that follow the JSON; "
-                f"{JSON_LENGTH_HEADER} says where it ends",
-                param=name,
-            )
-        found[number] = {**tensor, "data": decode_strings(name, data[at : at + wanted])}
-        at += wanted
-    if at < len(data):
-        raise invalid(
-            f"{len(data) - at} bytes after the JSON belong to no tensor; {JSON_LENGTH_HEADER} is where the JSON ends, "
-            f"and every binary tensor has the parameter {SIZE}"
-        )
-    return found
 
 
 def pair_of(wanted: InferenceParameters, info: ModelInfo) -> Pair:
@@ -136,7 +89,7 @@ def render(head: Mapping[str, Any], tensors: Mapping[str, Tensor], binary: Colle
         else:
             entry["data"] = values
         described.append(entry)
-    text = json.dumps({**head, "outputs": described}, ensure_ascii=False, separators=(",", ":")).encode()
+    text = to_json({**head, "outputs": described})
     return b"".join([text, *behind]), len(text) if behind else None
 
 

@@ -2,7 +2,6 @@
 
 import hmac
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,11 +11,10 @@ from starlette.types import Scope
 
 from service.access.keys import KeyRing, digest
 from service.access.limits import Exceeded, RateLimits, parse_limits
-from service.api.binary_tensors import JSON_LENGTH_HEADER, split_body
 from service.api.context import context_of, header
 from service.api.errors import ApiError
 from service.api.paths import ADMIN, DIALECT, METRICS, is_public
-from service.api.request_body import FIELDS, decode_json, read_body, read_fields
+from service.api.request_body import FIELDS, read_fields
 from service.api.schemas.inference import sizes
 from service.settings import Settings
 
@@ -29,8 +27,6 @@ NO_ADMIN = (
 )
 WRONG_ADMIN = "This route requires the operator's token: `Authorization: Bearer TOKEN`."
 FAILURES = "20/minute"  # wrong keys and tokens of one address
-LISTS = {"/translate": "q", "/detect": "q", "/embed": "inputs"}  # the field that may be a list of texts
-INFERENCE = re.compile(r"/v2/models/[^/]+(?:/versions/[^/]+)?/infer")
 
 
 class AccessRules:
@@ -58,7 +54,7 @@ class AccessRules:
     async def before_body(self, scope: Scope) -> None:
         """Check access without the body; raise ApiError. Then the owner of a key in the header is in the context."""
         path = scope["path"]
-        if is_public(path):
+        if is_open(scope):
             return
         if self.requires_token(path):
             await self._check_token(scope)
@@ -81,7 +77,7 @@ class AccessRules:
     async def after_body(self, scope: Scope) -> None:
         """Check access for a request whose body was read and may hold a key, and count it; raise ApiError."""
         path = scope["path"]
-        if self.open_to_all or is_public(path) or self.requires_token(path):
+        if self.open_to_all or is_open(scope) or self.requires_token(path):
             return
         context, fields = context_of(scope), await early_fields(scope)
         keys = self.keys if context.key is None else None
@@ -89,7 +85,7 @@ class AccessRules:
         if keys is not None and key is not None:
             context.key = keys.owner(key)
             context.key_hash = None if context.key is None else digest(key)
-        await self._count(context.key, scope, cost_of(path, fields))
+        await self._count(context.key, scope, cost_of(fields))
         if context.key is not None:
             return
         if key is not None:
@@ -138,6 +134,11 @@ class AccessRules:
         return f"failures:{context_of(scope).address}"
 
 
+def is_open(scope: Scope) -> bool:
+    """Return whether a request needs neither key nor token: browsers ask with OPTIONS before they send one."""
+    return scope["method"] == "OPTIONS" or is_public(scope["path"])
+
+
 def bearer(scope: Scope) -> str | None:
     """Return the token of an `Authorization: Bearer` header."""
     scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
@@ -146,15 +147,10 @@ def bearer(scope: Scope) -> str | None:
 
 async def early_fields(scope: Scope) -> Mapping[str, Any]:
     """Return the fields of a request before its route reads them; none if that fails, which the route reports."""
-    request = Request(scope)
     try:
-        if INFERENCE.fullmatch(scope["path"]):
-            message, _ = split_body(await read_body(request), request.headers.get(JSON_LENGTH_HEADER))
-            return decode_json(message)
-        scope[FIELDS] = await read_fields(request)
+        scope[FIELDS] = fields = await read_fields(Request(scope))
     except ApiError:
         return {}
-    fields: Mapping[str, Any] = scope[FIELDS]
     return fields
 
 
@@ -166,18 +162,16 @@ def key_in(fields: Mapping[str, Any]) -> str | None:
     return key if isinstance(key, str) else ""
 
 
-def cost_of(path: str, fields: Mapping[str, Any]) -> int:
-    """Return the number of calls that a request counts as: one for each of its texts, at least 1."""
-    if path in LISTS:
-        texts = fields.get(LISTS[path])
-        return max(1, len(texts)) if isinstance(texts, list) else 1
-    return _elements(fields.get("inputs")) if INFERENCE.fullmatch(path) else 1
+def cost_of(fields: Mapping[str, Any]) -> int:
+    """Return the number of calls that a request counts as: one for each of its texts, at least 1.
 
-
-def _elements(inputs: Any) -> int:
-    """Return the number of texts in an inference request by its shapes, which the route compares with the data."""
-    tensors = [tensor for tensor in inputs if isinstance(tensor, dict)] if isinstance(inputs, list) else []
-    return max([1, *(_size(tensor.get("shape")) for tensor in tensors)])
+    That of tensors is in their shapes, which the route compares with the data.
+    """
+    texts = fields.get("q", fields.get("inputs"))
+    if not isinstance(texts, list):
+        return 1
+    shapes = [each.get("shape") for each in texts if isinstance(each, dict)]
+    return max(1, *map(_size, shapes)) if shapes else max(1, len(texts))
 
 
 def _size(shape: Any) -> int:

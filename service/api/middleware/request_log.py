@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse, Response
-from starlette.routing import compile_path
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.addresses import Network, client_address, is_trusted, parse_networks
-from service.api.context import KEY, ClientDisconnected, Deadline, RequestContext, header, new_request_id, trace_id_of
+from service.api.context import (
+    KEY,
+    ClientDisconnected,
+    Deadline,
+    RequestContext,
+    context_of,
+    header,
+    new_request_id,
+    trace_id_of,
+)
 from service.api.errors import INTERNAL, body_of
 from service.api.paths import is_operators
 from service.api.state import Service
@@ -60,29 +66,78 @@ class RequestLogMiddleware:
         request_id = new_request_id(header(scope, b"x-request-id"))
         address = address_of(scope, self.proxies)
         context = RequestContext(request_id, deadline, address, trace_id_of(header(scope, b"traceparent")))
-        exchange = _Exchange(self, scope, context, send)
+        method = str(scope["method"])
+        # A GET route also answers HEAD; the server leaves out the body.
+        own: Scope = {**scope, KEY: context, "method": "GET" if method == "HEAD" else method}
+        own["scheme"] = scheme_of(scope, self.proxies)
         self.service.metrics.request_started()
         tracing = None if scope["path"] in QUIET_ROUTES else self.service.tracing
         with UNTRACED if tracing is None else tracing.request(Headers(scope=scope)) as span:
             context.trace_id = (span and span.trace_id) or context.trace_id
             try:
-                await exchange.run(receive)
+                await self._run(own, receive, self._completing(own, send))
             finally:
-                self._finish(exchange, span)
+                self._finish(own, method, span)
 
-    def _finish(self, exchange: _Exchange, span: RequestSpan | None) -> None:
-        scope, context = exchange.inner, exchange.context
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application; in case of any failure, the client gets exactly one answer."""
+        context = context_of(scope)
+
+        async def refuse(status: int, message: str, code: str) -> None:
+            if context.status is None:
+                context.error_code = code
+                headers = {"Retry-After": "1"} if status == 503 else None
+                body = body_of(message, code, context.request_id)
+                await JSONResponse(body, status_code=status, headers=headers)(scope, receive, send)
+
+        try:
+            await self.app(scope, receive, send)
+        except ClientDisconnected:
+            context.status, context.error_code = CLIENT_LEFT, "client_left"
+        except asyncio.CancelledError:
+            await refuse(503, "The server is stopping; send the request again.", "stopping")
+            raise
+        except Exception as error:
+            log.error("unhandled error", request_id=context.request_id, **describe_exception(error))
+            if context.status is not None:
+                raise
+            await refuse(500, INTERNAL, "internal_error")
+
+    def _completing(self, scope: Scope, send: Send) -> Send:
+        """Return a function that adds the headers of every answer to its start."""
+        context = context_of(scope)
+
+        async def complete(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                context.status = int(message["status"])
+                headers = [*message.get("headers", ())]
+                given = {name.lower() for name, _ in headers}
+                headers += [(name, value) for name, value in DEFAULTS if name not in given]
+                if not is_operators(str(scope["path"])):
+                    headers += self.headers
+                headers.append((b"x-request-id", context.request_id.encode("ascii")))
+                if self.service.draining:
+                    # A client that keeps its connection would be cut off during its next request.
+                    headers.append((b"connection", b"close"))
+                message = {**message, "headers": headers}
+            await send(message)
+
+        return complete
+
+    def _finish(self, scope: Scope, method: str, span: RequestSpan | None) -> None:
+        context = context_of(scope)
+        status = CLIENT_LEFT if context.status is None else context.status
         seconds = time.monotonic() - context.started
         route = route_of(scope)
-        self.service.metrics.request_finished(route, exchange.method, exchange.status, seconds)
+        self.service.metrics.request_finished(route, method, status, seconds)
         if context.error_code is not None:
             self.service.metrics.count("http_errors", context.error_code)
         values: dict[str, Any] = {
             "request_id": context.request_id,
             "trace_id": context.trace_id,
-            "method": exchange.method[:16],
+            "method": method[:16],
             "route": route,
-            "status": exchange.status,
+            "status": status,
             "seconds": round(seconds, 6),
             "code": context.error_code,
             "model": context.model,
@@ -92,7 +147,7 @@ class RequestLogMiddleware:
             "characters": context.characters,
         }
         known = {name: value for name, value in values.items() if value is not None}
-        if (route in QUIET_ROUTES or route.startswith(QUIET_FOLDERS)) and exchange.status < 500:
+        if (route in QUIET_ROUTES or route.startswith(QUIET_FOLDERS)) and status < 500:
             log.debug("request", **known)
         else:
             log_often("request", known)
@@ -100,76 +155,11 @@ class RequestLogMiddleware:
             return
         figures = {f"translucent.{name}": values[name] for name in ("request_id", "model", "texts", "characters")}
         span.finish(
-            exchange.method,
+            method,
             None if route == UNMATCHED else route,
-            exchange.status,
+            status,
             {**figures, "error.type": context.error_code},
         )
-
-
-class _Exchange:
-    """One request on its way through the application."""
-
-    def __init__(self, middleware: RequestLogMiddleware, scope: Scope, context: RequestContext, send: Send) -> None:
-        self.middleware = middleware
-        self.context = context
-        self.method = str(scope["method"])
-        # A GET route also answers HEAD; the server leaves out the body.
-        self.inner: Scope = {
-            **scope,
-            KEY: context,
-            "method": "GET" if self.method == "HEAD" else self.method,
-            "scheme": scheme_of(scope, middleware.proxies),
-        }
-        self.status = CLIENT_LEFT
-        self.started = False
-        self._send = send
-
-    async def run(self, receive: Receive) -> None:
-        """Run the application; in case of any failure, the client gets exactly one answer."""
-        try:
-            if self.method == "OPTIONS" and (methods := methods_at(self.inner)):
-                allow = ", ".join(dict.fromkeys(("OPTIONS", *methods)))
-                await Response(status_code=204, headers={"Allow": allow})(self.inner, receive, self.send)
-            else:
-                await self.middleware.app(self.inner, receive, self.send)
-        except ClientDisconnected:
-            self.status = CLIENT_LEFT
-            self.context.error_code = "client_left"
-        except asyncio.CancelledError:
-            await self._refuse(receive, 503, "The server is stopping; send the request again.", "stopping")
-            raise
-        except Exception as error:
-            log.error("unhandled error", request_id=self.context.request_id, **describe_exception(error))
-            if self.started:
-                raise
-            await self._refuse(receive, 500, INTERNAL, "internal_error")
-
-    async def _refuse(self, receive: Receive, status: int, message: str, code: str) -> None:
-        if self.started:
-            return
-        self.context.error_code = code
-        response = JSONResponse(body_of(message, code, self.context.request_id), status_code=status)
-        if status == 503:
-            response.headers["Retry-After"] = "1"
-        await response(self.inner, receive, self.send)
-
-    async def send(self, message: Message) -> None:
-        """Pass a message on, and add the headers of every answer to its start."""
-        if message["type"] == "http.response.start":
-            self.started = True
-            self.status = int(message["status"])
-            headers = [*message.get("headers", ())]
-            given = {name.lower() for name, _ in headers}
-            headers += [(name, value) for name, value in DEFAULTS if name not in given]
-            if not is_operators(str(self.inner["path"])):
-                headers += self.middleware.headers
-            headers.append((b"x-request-id", self.context.request_id.encode("ascii")))
-            if self.middleware.service.draining:
-                # A client that keeps its connection would be cut off during its next request.
-                headers.append((b"connection", b"close"))
-            message = {**message, "headers": headers}
-        await self._send(message)
 
 
 def address_of(scope: Scope, proxies: Sequence[Network]) -> str:
@@ -197,22 +187,6 @@ def route_of(scope: Scope) -> str:
     path = str(scope["path"])
     app = scope.get("app")
     return path if app is not None and path in app.state.methods else UNMATCHED
-
-
-def methods_at(scope: Scope) -> tuple[str, ...]:
-    """Return the methods that the application accepts at a path; none for an unknown path."""
-    app = scope.get("app")
-    templates: dict[str, tuple[str, ...]] = {} if app is None else app.state.methods
-    path = str(scope["path"])
-    for template, methods in templates.items():
-        if template == path or ("{" in template and _pattern(template).match(path)):
-            return methods
-    return ()
-
-
-@cache
-def _pattern(template: str) -> re.Pattern[str]:
-    return compile_path(template)[0]
 
 
 def cors_headers(origin: str) -> list[tuple[bytes, bytes]]:

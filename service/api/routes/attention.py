@@ -3,32 +3,22 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.attention_formats import (
-    cache_key,
-    check_digests,
-    form_of,
-    naming_of,
-    other_contents,
-    represent,
-)
+from service.api.attention_formats import cache_key, check_digests, naming_of, other_contents, represent
 from service.api.attention_job import Job, job_of
 from service.api.checks import check_characters
 from service.api.context import RequestContext
-from service.api.dependencies import ContextDep, RendererDep, ServiceDep
+from service.api.direct_route import ContextDep, DirectRoute, RendererDep, ServiceDep
 from service.api.errors import invalid
 from service.api.etag import tagged
-from service.api.openapi import body_in_any_form, errors_of, query_parameters
-from service.api.request_body import read_fields
+from service.api.openapi import errors_of
 from service.api.schemas.attention import (
-    OF_SENTENCES,
-    AttentionOfModels,
-    AttentionPair,
+    AttentionMaps,
     AttentionRequest,
     AttentionResponse,
     BertvizAttention,
@@ -36,109 +26,48 @@ from service.api.schemas.attention import (
 )
 from service.api.sentence_attention import EMBEDDINGS, attention_map, embedder_of
 from service.api.state import Service
-from service.api.validation import parse
-from service.engine import (
-    AttentionMap,
-    AttentionOptions,
-    Pair,
-    Translates,
-    check_room,
-)
+from service.engine import AttentionMap, AttentionOptions, Pair, Translates, check_room
 from service.figures.figure import comparable
 from service.figures.panels import Naming
 from service.figures.renderer import FigureRenderer
 
-router = APIRouter(tags=["Attention"])
+router = APIRouter(tags=["Attention"], route_class=DirectRoute)
 
 MOST_WEIGHTS = 250_000  # attention weights in one answer, as data or as a picture; a thousand are 50 kB of CSV
 
-EXAMPLES: dict[str, Any] = {
-    "own": {
-        "summary": "Attention of the model's own translation",
-        "value": {"text": "I lost.", "source": "en", "target": "fr"},
-    },
-    "forced": {
-        "summary": "Attention of your own translation",
-        "value": {"text": "I lost.", "source": "en", "target": "fr", "target_text": "J'ai perdu.", "tokens": "word"},
-    },
-    "encoder": {
-        "summary": "Every layer and head of the encoder",
-        "value": {
-            "text": "I lost.",
-            "source": "en",
-            "target": "fr",
-            "model": "transformer",
-            "kind": "encoder",
-            "layer": "all",
-            "head": "all",
-        },
-    },
-}
-ANSWER = {
-    "model": "transformer-en-fr",
-    "digest": "sha256:9f86d081884c7d65",
-    "kind": "cross",
-    "layer": "align",
-    "head": "align",
-    "step": "produce",
-    "source": {"text": "I", "tokens": [{"id": 300, "text": "I", "piece": "▁I", "start": 0, "end": 1}]},
-    "target": {"text": "Je", "tokens": [{"id": 311, "text": "Je", "piece": "▁Je", "start": 0, "end": 2}]},
-    "axes": ["target", "source"],
-    "weights": [[1.0]],
-    "path": "search",
-    "score": -0.31,
-    "token_logprobs": [-0.31],
-    "token_ranks": [1],
-    "alignment": [[0, 0]],
-}
 DOCUMENTED: dict[str, Any] = {
-    "response_model": AttentionResponse | AttentionPair | AttentionOfModels | BertvizAttention,
+    "response_model": AttentionResponse | AttentionMaps | BertvizAttention,
     "responses": {
         200: {
-            "content": {"application/json": {"example": ANSWER}, **other_contents()},
+            "content": other_contents(),
             "headers": {"ETag": {"description": "Changes with the model", "schema": {"type": "string"}}},
         },
-        **errors_of(404, 406, 409, 414, 503, 504),
+        **errors_of(404, 409, 414, 503, 504),
     },
 }
 
 
-async def read_attention_fields(request: Request) -> AttentionRequest:
-    """Return the checked fields of /attention, which are fewer with kind=sentence; raise ApiError."""
-    fields = await read_fields(request)
-    kind = fields.get("kind")
-    if isinstance(kind, str) and kind.lower() == "sentence":
-        return parse(SentenceAttentionRequest, {name: fields[name] for name in OF_SENTENCES if name in fields})
-    return parse(AttentionRequest, fields)
-
-
-FieldsDep = Annotated[AttentionRequest, Depends(read_attention_fields)]
-
-
-@router.post(
-    "/attention",
-    name="post_attention",
-    openapi_extra={"requestBody": body_in_any_form(AttentionRequest, EXAMPLES, required=True)},
-    **DOCUMENTED,
-)
+@router.post("/attention", name="post_attention", **DOCUMENTED)
 @router.get(
     "/attention",
     name="get_attention",
-    openapi_extra={"parameters": query_parameters(AttentionRequest, EXAMPLES["own"]["value"], required=True)},
     **{**DOCUMENTED, "responses": {**DOCUMENTED["responses"], 304: {"description": "Not modified: use your copy"}}},
 )
 async def attention(
-    request: Request, fields: FieldsDep, service: ServiceDep, context: ContextDep, renderer: RendererDep
+    request: Request,
+    fields: AttentionRequest,
+    service: ServiceDep,
+    context: ContextDep,
+    renderer: RendererDep,
 ) -> Response:
     """Return the attention weights of a sentence and its translation, as data or as a picture.
 
     With the fields in the query string the address can be linked to, and ETag makes repeats cheap; with the fields in
     the body texts may be longer.
     """
-    form = form_of(fields, request.headers.get("accept", ""))
     if isinstance(fields, SentenceAttentionRequest):
-        return await _sentence(request, fields, form, service, context, renderer)
-    job = job_of(fields, form, service.languages, service.settings)
+        return await _sentence(request, fields, service, context, renderer)
+    job = job_of(fields, service.languages, service.settings)
     check_characters((job.text, job.target_text or "", fields.other_text or ""), service.settings)
     before = service.registry.resolve(*job.before) if job.before else None
     translators = _translators(service, job.pair, fields)
@@ -155,16 +84,15 @@ async def attention(
             own = replace(job, text=await deadline.wait_for(_pivot_text(before, translators[0], job, deadline.at)))
         maps = await deadline.wait_for(_maps(translators, own, fields, deadline.at))
         naming = naming_of(shown, fields.other_text)
-        return await deadline.wait_for(represent(maps, fields, form, naming, renderer))
+        return await deadline.wait_for(represent(maps, fields, naming, renderer))
 
-    key = [digests, asdict(job), cache_key(fields, form)]
+    key = [digests, asdict(job), cache_key(fields)]
     return await tagged(request, key, make, stable=len(fields.digests) == len(digests))
 
 
 async def _sentence(
     request: Request,
     fields: SentenceAttentionRequest,
-    form: str,
     service: Service,
     context: RequestContext,
     renderer: FigureRenderer,
@@ -183,9 +111,9 @@ async def _sentence(
                 f"{found.weights.size} attention weights are more than {MOST_WEIGHTS}; send a shorter text",
                 "too_many_weights",
             )
-        return await context.deadline.wait_for(represent([found], fields, form, Naming(), renderer))
+        return await context.deadline.wait_for(represent([found], fields, Naming(), renderer))
 
-    key = [embedder.digest, fields.text, fields.specials, cache_key(fields, form)]
+    key = [embedder.digest, fields.text, fields.specials, cache_key(fields)]
     return await tagged(request, key, make, stable=bool(fields.digests))
 
 

@@ -5,24 +5,97 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter
+from pydantic import Field, RootModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from service.api.dependencies import ServiceDep
+from service.api.direct_route import ServiceDep
 from service.api.languages import language_name
-from service.api.openapi import example
-from service.api.schemas.catalogue import GlossaryList, LanguageList, ModelList
+from service.api.schemas.common import Schema
 from service.api.state import RegistryPort
-from service.engine import Languages, ModelInfo, ModelState, pairs_of
+from service.engine import Languages, ModelInfo, ModelState, ModelStateName, pairs_of
 
 router = APIRouter(tags=["Models"])
 
 
-@router.get(
-    "/languages",
-    response_model=LanguageList,
-    responses={200: example([{"code": "en", "name": "English", "targets": ["de", "en", "fr"]}])},
-)
+class PairSchema(Schema):
+    """A language pair of a model."""
+
+    source: str
+    target: str
+    default: bool = Field(description="Whether the model translates the pair if a request names none")
+
+
+class ModelSchema(Schema):
+    """A loaded model."""
+
+    name: str
+    version: str
+    architecture: str
+    source: str
+    sources: list[str] = Field(description="All source languages; `source` is the first")
+    target: str
+    targets: list[str] = Field(description="All languages that it translates into; `target` is the first")
+    pairs: list[PairSchema] = Field(description="Every language pair that it translates")
+    default: bool = Field(description="Whether it is the default of one of its language pairs")
+    gallery: bool = Field(description="A small model for teaching, which translates only if it is named")
+    state: ModelStateName = Field(
+        description="`ready`, `closed` (it opens at its first request) and `opening` accept requests"
+    )
+    last_used: str | None = Field(description="Time of the last request (RFC 3339); null if there was none")
+    digest: str
+    precision: str
+    device: str
+    device_wanted: str
+    provider: str
+    limits: dict[str, int]
+    attention: dict[str, Any]
+    confidence: dict[str, Any] | None = Field(
+        description="How `quality` is computed, and how true it was on test sets; null: the model gives no quality"
+    )
+    card: dict[str, Any]
+
+
+class ModelList(Schema):
+    """All loaded models."""
+
+    models: list[ModelSchema]
+    engine_processes: int = Field(
+        description="Processes that run the models (`TRANSLUCENT_ENGINE_PROCESSES`); 0: the process that answers HTTP"
+    )
+
+
+class Language(Schema):
+    """A language and its targets."""
+
+    code: str
+    name: str
+    targets: list[str]
+    pivots: dict[str, str] | None = Field(
+        None,
+        description="An addition to LibreTranslate's fields: the targets that are translated in two legs, each with "
+        "the language between them; absent if there are none",
+    )
+
+
+class LanguageList(RootModel[list[Language]]):
+    """All languages."""
+
+
+class GlossarySchema(Schema):
+    """One glossary for one language pair."""
+
+    name: str = Field(description="What the field `glossary` of a request names")
+    source: str
+    target: str
+    terms: int = Field(description="Number of terms")
+
+
+class GlossaryList(RootModel[list[GlossarySchema]]):
+    """All glossaries."""
+
+
+@router.get("/languages", response_model=LanguageList)
 async def list_languages(service: ServiceDep) -> JSONResponse:
     """List the languages and the targets of each, which include itself."""
     return JSONResponse(
@@ -44,11 +117,7 @@ def pivots_of(code: str, known: Languages) -> dict[str, str]:
     return dict.fromkeys(pivoted, known.pivot or "")
 
 
-@router.get(
-    "/glossaries",
-    response_model=GlossaryList,
-    responses={200: example([{"name": "legal", "source": "en", "target": "fr", "terms": 120}])},
-)
+@router.get("/glossaries", response_model=GlossaryList)
 async def list_glossaries(service: ServiceDep) -> JSONResponse:
     """List the glossaries that requests may name: name, language pair and number of terms, without the terms."""
     return JSONResponse([glossary._asdict() for glossary in service.glossaries.served()])

@@ -1,37 +1,82 @@
 """/jobs: documents that are translated in the background."""
 
+from typing import Annotated, Literal
+
 from fastapi import APIRouter
-from starlette.requests import Request
+from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
-from service.api.dependencies import ContextDep, JobsDep, ServiceDep
+from service.api.direct_route import ContextDep, DirectRoute, JobsDep, ServiceDep
 from service.api.documents import (
-    check_enabled,
+    DocumentRequest,
+    OfferedJobsDep,
     failure,
     file_response,
     find_own,
-    read_job,
+    job_of,
     submit,
     time_of,
 )
 from service.api.errors import ApiError
-from service.api.openapi import document_form, errors_of, example
-from service.api.schemas.documents import JobSchema
+from service.api.openapi import errors_of
+from service.api.schemas.common import Schema
 from service.documents.jobs.job import Job
 from service.documents.jobs.runner import JobRunner
 
-router = APIRouter(tags=["Documents"])
+router = APIRouter(tags=["Documents"], route_class=DirectRoute)
 
-EXAMPLE = {
-    "id": "4f6c1d0a2b4f6c1d0a2b4f6c1d0a2b12",
-    "state": "running",
-    "format": "docx",
-    "source": "en",
-    "target": "fr",
-    "created": "2026-11-22T10:00:00+00:00",
-    "expires": "2026-11-23T10:00:00+00:00",
-    "progress": {"segments": 120, "segments_done": 48},
-}
+
+class JobProgress(Schema):
+    """The progress of a job."""
+
+    segments: int = Field(description="Segments of the document: paragraphs, cells, cues; 0 until it has been read")
+    segments_done: int = Field(description="Segments that are translated")
+
+
+class JobError(Schema):
+    """Why a job failed."""
+
+    error: str = Field(description="What went wrong, and what to do")
+    code: str = Field(description="A stable word for programs")
+
+
+class DoubtfulSegment(Schema):
+    """A segment that a person should check."""
+
+    segment: int = Field(ge=1, description="Its number in the document, from 1")
+    quality: float = Field(ge=0, le=1)
+    translation: str = Field(description="The beginning of its translation, by which it can be found in the file")
+
+
+class JobQuality(Schema):
+    """How far the translation can be relied on."""
+
+    mean: float = Field(ge=0, le=1, description="Share of the document that is expected to be usable")
+    doubtful: list[DoubtfulSegment] = Field(
+        description="Segments with a quality below 0.3, the worst first, at most 100"
+    )
+
+
+class JobSchema(Schema):
+    """A job."""
+
+    id: str = Field(description="Random; needed for every further request about the job")
+    state: Literal["queued", "running", "done", "failed"]
+    format: str
+    source: str
+    target: str
+    detected: str | None = Field(None, description="The language that was recognised; only for `source=auto`")
+    created: str = Field(description="ISO 8601, UTC")
+    expires: str = Field(description="When its files are deleted, if nothing changes until then")
+    progress: JobProgress
+    quality: Annotated[JobQuality | None, Field(description="Once the job is done, if the model gives a quality")] = (
+        None
+    )
+    formality_note: str | None = Field(
+        None, description="Once the job is done: how many segments do not have the formality that was asked for"
+    )
+    error: Annotated[JobError | None, Field(description="Only if it failed")] = None
+    file: str | None = Field(None, description="Path of the translated document, once the job is done")
 
 
 def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
@@ -60,26 +105,21 @@ def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
     status_code=202,
     response_model=JobSchema,
     responses={
-        202: {**example({**EXAMPLE, "state": "queued"}), "description": "The job is accepted"},
+        202: {"description": "The job is accepted"},
         **errors_of(404),
     },
-    openapi_extra=document_form(),
 )
-async def create_job(request: Request, service: ServiceDep, context: ContextDep, jobs: JobsDep) -> JSONResponse:
+async def create_job(
+    jobs: OfferedJobsDep, fields: DocumentRequest, service: ServiceDep, context: ContextDep
+) -> JSONResponse:
     """Translate a document in the background; its format is that of its name. `GET /jobs/{id}` says how far it is."""
-    check_enabled(service)
-    job, content = await read_job(request, service, context)
-    job = await submit(jobs, job, content)
+    job = await submit(jobs, job_of(fields, service, context), fields.file.content)
     response = answer(job, jobs, 202)
     response.headers["Location"] = f"/jobs/{job.id}"
     return response
 
 
-@router.get(
-    "/jobs/{job_id}",
-    response_model=JobSchema,
-    responses={200: example(EXAMPLE), **errors_of(503)},
-)
+@router.get("/jobs/{job_id}", response_model=JobSchema, responses=errors_of(503))
 async def get_job(job_id: str, context: ContextDep, jobs: JobsDep) -> JSONResponse:
     """Return the state of a job; with API keys, only to the key that sent it."""
     return answer(await find_own(jobs, job_id, context), jobs)

@@ -1,39 +1,56 @@
 """POST /embed: sentence embeddings, in the shape of Text Embeddings Inference."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
+from pydantic import Field
 from starlette.responses import JSONResponse
 
-from service.api.checks import check_batch, check_characters
-from service.api.dependencies import ContextDep, ServiceDep, fields_of
+from service.api.checks import check_texts
+from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import invalid
-from service.api.openapi import errors_of, example, fields_anywhere
-from service.api.schemas.embed import EmbedDetails, EmbedRequest, Vector
+from service.api.openapi import errors_of
+from service.api.schemas.common import ApiKey, Fields, Schema, Texts
 from service.api.sentence_attention import EMBEDDINGS, embedder_of
 from service.embedding import Embedded, Embedder
 
-router = APIRouter(tags=["Embeddings"])
+router = APIRouter(tags=["Embeddings"], route_class=DirectRoute)
 
-EXAMPLES: dict[str, Any] = {
-    "one": {"summary": "A sentence", "value": {"inputs": "I lost my keys."}},
-    "two": {"summary": "A sentence and its translation", "value": {"inputs": ["I lost.", "J'ai perdu."]}},
-    "details": {"summary": "With its language and domain", "value": {"inputs": "Ich habe verloren.", "details": True}},
-}
 DIGITS = 7  # of a float32
 
 
-@router.post(
-    "/embed",
-    response_model=list[Vector] | EmbedDetails,
-    responses={200: example([[0.0125, -0.0831]]), **errors_of(404)},
-    openapi_extra=fields_anywhere(EmbedRequest, EXAMPLES),
-)
-async def embed(
-    fields: Annotated[EmbedRequest, Depends(fields_of(EmbedRequest))], service: ServiceDep, context: ContextDep
-) -> JSONResponse:
+class EmbedRequest(Fields):
+    """Texts to embed; the names of the fields are those of Text Embeddings Inference."""
+
+    inputs: Texts = Field(description="A sentence, or (JSON only) a list of sentences")
+    normalize: bool = Field(True, description="Vectors have length 1; false is refused")
+    truncate: bool = Field(
+        False, description="Ignore the end of a text that is too long for the model, instead of refusing it"
+    )
+    details: bool = Field(
+        False, description="Return an object with the model, and the probabilities of languages and domains"
+    )
+    api_key: ApiKey = None
+
+
+Vector = list[float]
+
+
+class EmbedDetails(Schema):
+    """The answer with `details=true`; lists are in the order of `inputs`."""
+
+    model: str
+    digest: str = Field(description="SHA-256 of the model's manifest")
+    embeddings: list[Vector]
+    languages: list[dict[str, float]] = Field(description="Probability of each language that the model knows")
+    domains: list[dict[str, float]] = Field(description="Probability of each domain that the model knows")
+    tokens: list[int] = Field(description="Tokens of each text, including the end token")
+
+
+@router.post("/embed", response_model=list[Vector] | EmbedDetails, responses=errors_of(404))
+async def embed(fields: EmbedRequest, service: ServiceDep, context: ContextDep) -> JSONResponse:
     """Embed sentences: translations of each other get similar vectors.
 
     The answer has one vector of length 1 for each text; the product of two vectors is their cosine similarity.
@@ -42,8 +59,7 @@ async def embed(
     if not fields.normalize:
         raise invalid("normalize=false is not available: the vectors of this model have length 1", param="normalize")
     texts = fields.inputs if isinstance(fields.inputs, list) else [fields.inputs]
-    check_batch(texts, service.settings)
-    check_characters(texts, service.settings)
+    check_texts(texts, service.settings)
     context.count(texts, embedder.manifest.name)
     answer = EMBEDDINGS.run(lambda: _answer(embedder, texts, fields))
     return JSONResponse(await context.deadline.wait_for(answer))

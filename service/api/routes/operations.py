@@ -3,15 +3,21 @@
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
-from service.api.dependencies import ServiceDep
+from service.api.direct_route import ServiceDep
 from service.api.errors import ApiError
 from service.api.openapi import errors_of, example
-from service.api.schemas.catalogue import Health
+from service.api.schemas.common import Schema
 from service.metrics import CONTENT_TYPE
 
 router = APIRouter(tags=["Operations"])
 
 OK = {"status": "ok"}
+
+
+class Health(Schema):
+    """The state of the service."""
+
+    status: str
 
 
 @router.get("/health", name="get_health", response_model=Health, responses={200: example(OK)})

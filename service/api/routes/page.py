@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from service.api import book
 from service.api.book import LEARN
-from service.api.dependencies import RendererDep
+from service.api.direct_route import RendererDep
 from service.api.etag import entity_tag, matches
 from service.api.header import PLACES, framed
 

@@ -1,62 +1,100 @@
 """GET /pooling: attention pooling with a kernel, in the forms of /attention."""
 
 import asyncio
-import json
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Query
+from pydantic import BeforeValidator, Field
+from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.attention_formats import EXAMPLES, REVISION, answer, drawn, form_of, other_contents
-from service.api.dependencies import ContextDep, RendererDep, fields_of
+from service.api.attention_formats import EXAMPLES, REVISION, answer, drawn, other_contents
+from service.api.direct_route import ContextDep, DirectRoute, RendererDep
 from service.api.etag import tagged
-from service.api.openapi import errors_of, query_parameters
-from service.api.schemas.pooling import PoolingRequest, PoolingResponse
+from service.api.openapi import errors_of
+from service.api.schemas.common import Accepts, FigureRequest, Lowered, Schema, Trimmed, no_flag
 from service.figures import pooling_figures
 from service.figures.pooling_figures import fit_curve, heatmap
 from service.figures.vega_lite import specification
 from service.pooling.model import QUERIES, Pooling, pool
 
-router = APIRouter(tags=["Attention"])
+router = APIRouter(tags=["Attention"], route_class=DirectRoute)
 
 DIGITS = 9  # of the JSON
-ANSWER = {
-    "kernel": "gaussian",
-    "width": 0.5,
-    "learned": False,
-    "digest": "sha256:9f86d081884c7d65",
-    "axes": ["query", "key"],
-    "queries": [1.0],
-    "keys": [0.9, 1.4],
-    "values": [2.5, 3.1],
-    "truth": [2.68],
-    "fit": [2.76],
-    "weights": [[0.5745, 0.4255]],
-    "error": 0.006,
-}
 TEXTS = {"svg": EXAMPLES["svg"], "html": EXAMPLES["html"], "csv": f"{','.join(pooling_figures.COLUMNS)}\r\n"}
-FieldsDep = Annotated[PoolingRequest, Depends(fields_of(PoolingRequest))]
+
+
+PoolingFormat = Literal["json", "svg", "png", "html", "csv", "npz", "vega"]
+LEAST_WIDTH, MOST_WIDTH = 0.001, 1_000.0
+MOST_QUERIES = 200
+LISTED = rf"^-?[0-9]{{1,6}}(\.[0-9]{{1,9}})?(,-?[0-9]{{1,6}}(\.[0-9]{{1,9}})?){{0,{MOST_QUERIES - 1}}}$"
+
+
+class PoolingRequest(FigureRequest):
+    """The kernel, its width, the queries, and the form of the answer."""
+
+    kernel: Annotated[
+        Literal["average", "gaussian", "boxcar", "epanechnikov", "triangular"], Lowered
+    ] = Field("gaussian", description="How the weight of a key falls with its distance from the query")  # fmt: skip
+    width: Annotated[
+        Literal["learned"] | Annotated[float, Field(ge=LEAST_WIDTH, le=MOST_WIDTH)],
+        Lowered,
+        BeforeValidator(no_flag),
+        Accepts(f"learned, or a number from {LEAST_WIDTH} to {MOST_WIDTH:g}"),
+    ] = Field(
+        "learned",
+        description="How far a query looks: the standard deviation of the Gaussian, half the window of the other "
+        "kernels. `learned`: the width of the least leave-one-out error",
+    )
+    x: Annotated[
+        str | None,
+        Field(pattern=LISTED),
+        Trimmed,
+        Accepts(f"1 to {MOST_QUERIES} numbers with commas between them, such as 0.5,1,2.5"),
+    ] = Field(None, description="The queries, with commas between them; default: 0, 0.1, … 4.9")
+    format: Annotated[PoolingFormat, Lowered] = Field("json", description="Of the answer")
+    view: Annotated[Literal["heatmap", "fit"], Lowered] = Field(
+        "heatmap", description="Of pictures: the weights, or the fitted curve"
+    )
+
+
+class PoolingResponse(Schema):
+    """A fit with its weights."""
+
+    kernel: str
+    width: float
+    learned: bool = Field(description="Whether the width is the learned one")
+    digest: str = Field(description="SHA-256 of the graph")
+    axes: list[str] = Field(description="Names of the axes of `weights`: query, key")
+    queries: list[float]
+    keys: list[float]
+    values: list[float] = Field(description="Of the keys, with noise")
+    truth: list[float] = Field(description="Of the queries: 2 sin x + x^0.8")
+    fit: list[float | None] = Field(description="The weighted means; null for a query without a key in its window")
+    weights: list[list[float | None]]
+    error: float | None = Field(description="Mean squared distance of the fit from the truth, where the fit is known")
 
 
 @router.get(
     "/pooling",
     response_model=PoolingResponse,
     responses={
-        200: {"content": {"application/json": {"example": ANSWER}, **other_contents(TEXTS)}},
+        200: {"content": other_contents(TEXTS)},
         304: {"description": "Not modified: use your copy"},
-        **errors_of(406, 414, 503, 504),
+        **errors_of(414, 503, 504),
     },
-    openapi_extra={"parameters": query_parameters(PoolingRequest, {"kernel": "gaussian", "width": 0.5}, required=True)},
 )
-async def get_pooling(request: Request, fields: FieldsDep, context: ContextDep, renderer: RendererDep) -> Response:
+async def get_pooling(
+    request: Request, fields: Annotated[PoolingRequest, Query()], context: ContextDep, renderer: RendererDep
+) -> Response:
     """Return attention pooling: kernel regression with its weights.
 
     The examples are built in: y = 2 sin x + x^0.8 + noise.
     """
-    form = form_of(fields, request.headers.get("accept", ""))
+    form = fields.format
     queries = QUERIES if fields.x is None else np.array([float(part) for part in fields.x.split(",")])
     width = None if fields.width == "learned" else float(fields.width)
     found = await asyncio.to_thread(pool, fields.kernel, width, queries)  # the first call loads ONNX Runtime
@@ -91,4 +129,4 @@ def _json(found: Pooling) -> bytes:
         "weights": [numbers(row) for row in found.weights],
         "error": found.error,
     }
-    return json.dumps(content, separators=(",", ":")).encode("ascii")
+    return to_json(content)

@@ -1,20 +1,19 @@
 """POST /translate/stream: the translation token by token, as server-sent events."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
+from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
 from service.api.checks import check_characters, named_pair
 from service.api.context import RequestContext
-from service.api.dependencies import ContextDep, ServiceDep, fields_of
-from service.api.direct_route import DirectRoute
+from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import INTERNAL, body_of, invalid, status_of
-from service.api.openapi import REFERENCE, body_in_any_form, errors_of
+from service.api.openapi import REFERENCE, errors_of
 from service.api.rendering import DIGITS, finite, render_pivot, render_side, render_token
 from service.api.schemas.stream import StreamRequest, event_schema
 from service.engine import (
@@ -34,7 +33,6 @@ from service.logs import describe_exception, get_logger
 log = get_logger(__name__)
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
-EXAMPLES = {"own": {"summary": "One sentence", "value": {"q": "I lost.", "source": "en", "target": "fr"}}}
 EXAMPLE = """event: sentence
 data: {"sentence":0,"gap":"","source":{"text":"I lost.","tokens":[{"id":329,"text":"I","piece":"▁I","start":0,"end":1}]}}
 
@@ -59,7 +57,6 @@ class _Ending(NamedTuple):
 @router.post(
     "/translate/stream",
     response_class=StreamingResponse,
-    openapi_extra={"requestBody": body_in_any_form(StreamRequest, EXAMPLES, required=True)},
     responses={
         200: {
             "description": "Events: `pivot` (only if the text is translated in two legs: the text between them), "
@@ -70,9 +67,7 @@ class _Ending(NamedTuple):
         **errors_of(404),
     },
 )
-async def translate_stream(
-    fields: Annotated[StreamRequest, Depends(fields_of(StreamRequest))], service: ServiceDep, context: ContextDep
-) -> Response:
+async def translate_stream(fields: StreamRequest, service: ServiceDep, context: ContextDep) -> Response:
     """Translate one text greedily, token by token.
 
     A failure before the first event is an ordinary error, a later one an event `error`; both have the same body.
@@ -115,9 +110,10 @@ async def _lines(
 def _failure(error: Exception, context: RequestContext) -> bytes:
     known = error if isinstance(error, EngineError) else EngineFailure(INTERNAL)
     context.error_code = known.code
-    if status_of(known) == 500:
+    failed = status_of(type(known)) == 500
+    if failed:
         log.error("stream failed", request_id=context.request_id, **describe_exception(error))
-    message = INTERNAL if status_of(known) == 500 else known.message
+    message = INTERNAL if failed else known.message
     return _event("error", body_of(message, known.code, context.request_id))
 
 
@@ -152,4 +148,4 @@ def _line(event: LegEvent, ending: _Ending, pivot: str | None = None) -> bytes:
 
 
 def _event(name: str, content: dict[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), to_json(content))

@@ -1,23 +1,12 @@
 """POST /translate: LibreTranslate-compatible, with additional fields."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from starlette.responses import JSONResponse
 
-from service.api.checks import (
-    AUTO,
-    check_batch,
-    check_characters,
-    check_format,
-    check_languages,
-    search_options,
-    served_pair,
-)
-from service.api.dependencies import ContextDep, ServiceDep, fields_of
-from service.api.direct_route import DirectRoute
+from service.api.checks import AUTO, check_format, check_languages, check_texts, search_options, served_pair
+from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import invalid
-from service.api.openapi import errors_of, fields_anywhere
+from service.api.openapi import errors_of
 from service.api.schemas.translate import FORMATS, TranslateRequest, TranslateResponse
 from service.api.translation import Job, respond, run_job
 from service.engine import MAX_BEAM_SIZE, Languages
@@ -25,43 +14,9 @@ from service.settings import Settings
 
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
-EXAMPLES = {
-    "text": {"summary": "One text", "value": {"q": "I lost.", "source": "en", "target": "fr"}},
-    "list": {"summary": "A list", "value": {"q": ["Go.", "I'm home."], "source": "en", "target": "fr"}},
-    "alternatives": {
-        "summary": "With alternatives, from a named architecture",
-        "value": {"q": "Go.", "source": "en", "target": "fr", "alternatives": 2, "model": "bahdanau"},
-    },
-    "html": {
-        "summary": "A web page, with its language detected",
-        "value": {"q": "<p>I <b>lost</b>.</p>", "source": "auto", "target": "fr", "format": "html"},
-    },
-    "details": {
-        "summary": "With tokens, scores and alignment, by greedy search",
-        "value": {"q": "I lost.", "source": "en", "target": "fr", "details": True, "beam_size": 1},
-    },
-}
-ANSWERS = {
-    "text": {"value": {"translatedText": "J'ai perdu."}},
-    "list": {"value": {"translatedText": ["Va.", "Je suis à la maison."]}},
-    "alternatives": {"value": {"translatedText": "Va.", "alternatives": ["Va !", "Allez."]}},
-}
 
-
-@router.post(
-    "/translate",
-    response_model=TranslateResponse,
-    responses={
-        200: {"content": {"application/json": {"examples": ANSWERS}}},
-        **errors_of(404),
-    },
-    openapi_extra=fields_anywhere(TranslateRequest, EXAMPLES),
-)
-async def translate(
-    fields: Annotated[TranslateRequest, Depends(fields_of(TranslateRequest))],
-    service: ServiceDep,
-    context: ContextDep,
-) -> JSONResponse:
+@router.post("/translate", response_model=TranslateResponse, responses=errors_of(404))
+async def translate(fields: TranslateRequest, service: ServiceDep, context: ContextDep) -> JSONResponse:
     """Translate a text or a list of texts; fields come from JSON, or from the query string and a form together."""
     job = job_of(fields, service.settings, service.languages)
     context.count(job.texts)
@@ -70,10 +25,8 @@ async def translate(
 
 def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Job:
     """Return the requested translation job, checked in the order that clients expect; raise ApiError."""
-    is_list = isinstance(fields.q, list)
-    texts = tuple(fields.q) if isinstance(fields.q, list) else (fields.q,)
-    check_batch(texts, settings)
-    check_characters(texts, settings)
+    texts = fields.q if isinstance(fields.q, list) else [fields.q]
+    check_texts(texts, settings)
     if fields.source.lower() == AUTO:
         check_languages(known, target=fields.target)
         pair: tuple[str, str] | None = AUTO, known.match(fields.target) or fields.target
@@ -82,8 +35,7 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         if pair is None:  # only then does each tag need a check
             check_languages(known, source=fields.source, target=fields.target)
     check_format(fields.format, FORMATS)
-    html = fields.format == "html"
-    if html and fields.details:
+    if fields.format == "html" and fields.details:
         raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
     source, target = pair or served_pair(fields.source, fields.target, known, fields.model)
     options = search_options(
@@ -96,8 +48,4 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         min_quality=fields.min_quality,
         keep_source=fields.below_min_quality == "keep_source",
     )
-    return Job(
-        *(texts, is_list, source, target, fields.model, options),
-        html=html,
-        glossary=fields.glossary,
-    )
+    return Job(fields, texts, source, target, options)

@@ -1,25 +1,26 @@
 """The shapes of /attention."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from service.api.schemas.common import (
     Accepts,
     Decoding,
+    FigureRequest,
     Lowered,
-    Number,
     OptionalWholeNumber,
+    Points,
     Schema,
     SideSchema,
     Text,
     TokenSchema,
+    Trimmed,
     as_whole,
-    trimmed,
 )
 
 Format = Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"]
-LEAST_SCALE, MOST_SCALE = 0.25, 4
 CELL = r"^[0-9]{1,4},[0-9]{1,4}$"
 MOST_MODELS = 12
 SEVERAL_MAPS = ("compare", "contrast", "models")  # views
@@ -40,20 +41,18 @@ Choice = Annotated[
     Accepts("align, mean, all or a whole number from 0"),
 ]
 Digests = Annotated[
-    Annotated[str, Field(pattern=DIGESTS)] | None,
-    BeforeValidator(trimmed),
+    str | None,
+    Field(pattern=DIGESTS),
+    Trimmed,
     Accepts("sha256: and at least 12 of its digits, for each model"),
 ]
 Models = Annotated[
-    Annotated[str, Field(pattern=MODELS)] | None,
-    BeforeValidator(trimmed),
+    str | None,
+    Field(pattern=MODELS),
+    Trimmed,
     Accepts(f"names of models with commas between them, at most {MOST_MODELS}"),
 ]
-Ids = Annotated[
-    Annotated[str, Field(pattern=IDS)] | None,
-    BeforeValidator(trimmed),
-    Accepts("ids of tokens with commas between them"),
-]
+Ids = Annotated[str | None, Field(pattern=IDS), Trimmed, Accepts("ids of tokens with commas between them")]
 # kind=sentence has fewer fields, but it belongs to the same route.
 Kind = Annotated[
     Literal["cross", "encoder", "decoder", "occlusion"],
@@ -63,7 +62,7 @@ Kind = Annotated[
 ]
 
 
-class AttentionRequest(Decoding):
+class AttentionRequest(FigureRequest, Decoding):
     """The attention to show, and its form."""
 
     kept_if_empty: ClassVar[frozenset[str]] = frozenset({"text"})
@@ -117,7 +116,7 @@ class AttentionRequest(Decoding):
         "keep", description="How the end token is shown"
     )
     format: Annotated[Format, Lowered] = Field(
-        "json", description="Format of the answer; takes precedence over the Accept header. `vega` is the picture's "
+        "json", description="Format of the answer. `vega` is the picture's "
         "Vega-Lite specification, `bertviz` is the input of BertViz, `pharaoh` the alignment"
     )  # fmt: skip
     view: Annotated[Literal["heatmap", "lines", "compare", "contrast", "models", "steps"], Lowered] = Field(
@@ -133,13 +132,17 @@ class AttentionRequest(Decoding):
     other_text: str | None = Field(
         None, description="For `contrast`: compared with `target_text`, instead of the model's own translation"
     )
-    theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
     language: Annotated[Literal["en", "de", "fr"], Lowered] = Field("en", description="Of the words of pictures")
-    scale: Number = Field(1.0, ge=LEAST_SCALE, le=MOST_SCALE, description="Pixels of a PNG for each pixel of the SVG")
     digest: Digests = Field(
         None, description="Digest of the model (of all, with commas, for `compare` and `models`), or its beginning: "
         "the address is then answered by this model only, may be cached for ever, and is answered 409 by any other"
     )  # fmt: skip
+
+    @classmethod
+    def meant_by(cls, fields: Mapping[str, Any]) -> type["AttentionRequest"]:
+        """Return the model of a kind of attention."""
+        kind = fields.get("kind")
+        return SentenceAttentionRequest if isinstance(kind, str) and kind.lower() == "sentence" else cls
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -158,6 +161,12 @@ class SentenceAttentionRequest(AttentionRequest):
     kind: Annotated[Literal["sentence"], Lowered]  # type: ignore[assignment]
     format: Annotated[Literal["json", "svg", "png", "html", "csv", "npz", "vega"], Lowered] = "json"
     view: Annotated[Literal["heatmap", "lines"], Lowered] = "heatmap"
+
+    @model_validator(mode="before")
+    @classmethod
+    def without_others(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields that an embedding model has."""
+        return {name: fields[name] for name in OF_SENTENCES if name in fields}
 
 
 class ExplainedCell(Schema):
@@ -252,7 +261,7 @@ class AttentionResponse(Schema):
     )
     token_logprobs: list[float]
     token_ranks: list[int] = Field(description="1: the model's own first choice at that step")
-    alignment: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
+    alignment: Points
     stage: Literal["scores"] | None = None
     scores: list[Any] | None = Field(
         None, description="With `stage=scores`, nested like `weights`, which are their softmax in each row; null where "
@@ -267,21 +276,14 @@ class AttentionResponse(Schema):
     search: SearchSchema | None = Field(None, description="With `view=steps`")
 
 
-class AttentionPair(Schema):
-    """Two maps side by side: for `view=compare` and `view=contrast`."""
+class AttentionMaps(Schema):
+    """Several maps of the same text: two, or for `view=models` any number of models."""
 
-    view: Literal["compare", "contrast"]
-    maps: list[AttentionResponse] = Field(min_length=2, max_length=2)
+    view: Literal["compare", "contrast", "models"]
+    maps: list[AttentionResponse] = Field(min_length=1, max_length=MOST_MODELS)
     difference: list[Any] | None = Field(
         None, description="For `compare`: the weights of the first map minus those of the second"
     )
-
-
-class AttentionOfModels(Schema):
-    """The maps of any models: for `view=models`."""
-
-    view: Literal["models"]
-    maps: list[AttentionResponse] = Field(min_length=1, max_length=MOST_MODELS)
 
 
 class BertvizAttention(Schema):

@@ -7,10 +7,12 @@ words in any case. Absent, null and "" all mean the default, because forms send 
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
+    AllowInfNan,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -37,11 +39,9 @@ def refused(message: str, param: str, code: str = "invalid_parameter") -> Pydant
     return PydanticCustomError("refused", "{message}", {"message": message, "param": param, "code": code})
 
 
-# A part of what int() and float() accept: no other scripts' digits, no "1_000", no "nan". Python refuses to read
-# several thousand digits, and so does this.
+# A part of what int() accepts: no other scripts' digits, no "1_000". Python refuses to read several thousand digits,
+# and so does this.
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")
-DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
-FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
 def as_whole(value: object) -> int | None:
@@ -57,29 +57,11 @@ def as_whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def whole(value: object) -> int:
-    """Return the whole number that a value stands for; raise ValueError."""
-    number = as_whole(value)
-    if number is None:
-        raise ValueError("not a whole number")
-    return number
-
-
-def decimal(value: object) -> float:
-    """Return the finite number that a JSON value or a string of a form stands for; raise ValueError."""
-    if isinstance(value, str):
-        value = value.strip()
-        if not DECIMAL.fullmatch(value):
-            raise ValueError("not a number")
-    elif isinstance(value, bool) or not isinstance(value, int | float):
+def no_flag(value: object) -> object:
+    """Return a value that may be a number; raise ValueError for true and false, which pydantic takes for 1 and 0."""
+    if isinstance(value, bool):
         raise ValueError("not a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError("not a finite number") from None
-    if not math.isfinite(number):
-        raise ValueError("not a finite number")
-    return number
+    return value
 
 
 def count(value: object) -> int:
@@ -90,14 +72,6 @@ def count(value: object) -> int:
     if number is None:
         raise PydanticCustomError("not_a_number", "not a number")
     return max(number, 0)
-
-
-def flag(value: object) -> bool:
-    """Return true or false, also for a word or 0 and 1; raise ValueError."""
-    known = FLAGS.get(str(value).lower()) if isinstance(value, str | int) else None
-    if known is None:
-        raise ValueError("not true or false")
-    return known
 
 
 def lowered(value: object) -> object:
@@ -126,14 +100,12 @@ _List = Annotated[list[str], Field(min_length=1)]
 _texts = (BeforeValidator(empty_is_missing), Accepts("a string or a list of strings"))
 Texts = Annotated[Text | _List, *_texts]
 TextsOrEmpty = Annotated[str | _List, *_texts]
-WholeNumber = Annotated[int, BeforeValidator(whole)]
-OptionalWholeNumber = Annotated[int | None, BeforeValidator(whole)]
-Number = Annotated[float, BeforeValidator(decimal)]
-OptionalNumber = Annotated[float | None, BeforeValidator(decimal)]
+WholeNumber = Annotated[int, BeforeValidator(no_flag)]
+OptionalWholeNumber = Annotated[int | None, BeforeValidator(no_flag)]
+Number = Annotated[float, BeforeValidator(no_flag), AllowInfNan(False)]
+OptionalNumber = Annotated[float | None, BeforeValidator(no_flag), AllowInfNan(False)]
 Count = Annotated[int, BeforeValidator(count)]
-Flag = Annotated[bool, BeforeValidator(flag)]
-OptionalFlag = Annotated[bool | None, BeforeValidator(flag)]
-Lowered = BeforeValidator(lowered)
+Lowered, Trimmed = BeforeValidator(lowered), BeforeValidator(trimmed)
 
 
 class Schema(BaseModel):
@@ -146,6 +118,11 @@ class Fields(Schema):
     """Base of requests: null and "" are left out, so that the defaults hold."""
 
     kept_if_empty: ClassVar[frozenset[str]] = frozenset()  # fields in which "" is a value, or has its own message
+
+    @classmethod
+    def meant_by(cls, _fields: Mapping[str, Any]) -> type[Self]:
+        """Return the model that checks some fields: this one, or one of its own kinds."""
+        return cls
 
     @model_validator(mode="before")
     @classmethod
@@ -239,7 +216,7 @@ class Search(Fields):
     max_length: OptionalWholeNumber = Field(
         None, ge=1, description="Most tokens of a translated sentence, including the end token"
     )
-    repetition_guard: OptionalFlag = Field(
+    repetition_guard: bool | None = Field(
         None,
         description="Whether the search stops endless repetition. Default: the model's own, true for the shipped ones, "
         "false for imported ones",
@@ -253,6 +230,13 @@ class Decoding(Search):
     model: Model = None
 
 
+class FigureRequest(Fields):
+    """The look of a figure."""
+
+    theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
+    scale: Number = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
+
+
 class TokenSchema(Schema):
     """A token and its range in the text."""
 
@@ -264,11 +248,23 @@ class TokenSchema(Schema):
     special: str | None = Field(None, description='`"</s>"` for the end token; absent for others')
 
 
+Points = list[Annotated[list[int], Field(min_length=2, max_length=2)]]  # of an alignment
+
+
 class SideSchema(Schema):
     """One side of a sentence pair."""
 
     text: str
     tokens: list[TokenSchema]
+
+
+class PivotSchema(Schema):
+    """The text between the two legs of a translation."""
+
+    language: str
+    text: str = Field(description="The translation of the text into the pivot language")
+    model: str
+    digest: str
 
 
 class DetectionSchema(Schema):

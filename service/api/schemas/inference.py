@@ -9,9 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 from service.api.schemas.common import (
     Accepts,
     Fields,
-    Flag,
     Glossary,
-    OptionalFlag,
     Schema,
     Search,
     as_whole,
@@ -81,7 +79,7 @@ class InputTensor(Schema):
 class OutputParameters(Fields):
     """The options of an output."""
 
-    binary_data: OptionalFlag = Field(None, description="As bytes after the JSON of the answer")
+    binary_data: bool | None = Field(None, description="As bytes after the JSON of the answer")
 
 
 class RequestedOutput(Fields):
@@ -97,7 +95,7 @@ class InferenceParameters(Search):
     glossary: Glossary = None
     source: str | None = Field(None, description="For a model with several sources; default: its first one")
     target: str | None = Field(None, description="For a model with several targets, which requires it")
-    binary_data_output: Flag = Field(False, description="All outputs as bytes after the JSON of the answer")
+    binary_data_output: bool = Field(False, description="All outputs as bytes after the JSON of the answer")
 
 
 class InferenceRequest(Fields):

@@ -12,6 +12,7 @@ from service.api.schemas.common import (
     Glossary,
     Model,
     OptionalWholeNumber,
+    PivotSchema,
     Schema,
     SideSchema,
     Text,
@@ -40,15 +41,6 @@ class StreamRequest(Fields):
     )
     values: Values = None
     glossary: Glossary = None
-
-
-class PivotEvent(Schema):
-    """The first leg is complete: what follows is the translation of this text."""
-
-    language: str
-    text: str = Field(description="The translation of the text into the pivot language")
-    model: str
-    digest: str
 
 
 class SentenceEvent(Schema):
@@ -83,7 +75,7 @@ class DoneEvent(Schema):
 
 
 EVENTS: dict[str, type[BaseModel]] = {
-    "pivot": PivotEvent,
+    "pivot": PivotSchema,  # the first leg is complete: what follows is the translation of this text
     "sentence": SentenceEvent,
     "token": TokenEvent,
     "done": DoneEvent,

@@ -9,11 +9,12 @@ from service.api.schemas.common import (
     Count,
     Decoding,
     DetectionSchema,
-    Flag,
     FormalityField,
     Glossary,
     Lowered,
     OptionalNumber,
+    PivotSchema,
+    Points,
     Schema,
     SideSchema,
     Text,
@@ -44,7 +45,7 @@ class TranslateRequest(Decoding):
         "", description="How the translation begins, up to the end of a word, if `q` is one sentence"
     )
     formality: FormalityField = "default"
-    details: Flag = Field(False, description="Also return tokens, scores and word alignment")
+    details: bool = Field(False, description="Also return tokens, scores and word alignment")
     min_quality: OptionalNumber = Field(
         None, ge=0, le=1, description="Sentences whose quality is below it are listed in `low_quality`"
     )
@@ -63,10 +64,8 @@ class SentenceSchema(Schema):
     target: SideSchema
     score: float = Field(description="Log-probability after the length penalty")
     token_logprobs: list[float] = Field(description="Natural log-probability of each target token")
-    alignment: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = Field(
-        description="Pairs of positions in `source.tokens` and `target.tokens`"
-    )
-    word_alignment: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = Field(
+    alignment: Points = Field(description="Pairs of positions in `source.tokens` and `target.tokens`")
+    word_alignment: Points = Field(
         description="The same, between the words that white space separates in the two texts"
     )
     finish_reason: Literal["eos", "length"] = Field(description="`length`: ended at the length limit")
@@ -85,13 +84,9 @@ class SentenceSchema(Schema):
     )
 
 
-class PivotSchema(Schema):
+class FirstLegSchema(PivotSchema):
     """The first leg of a translation through a pivot language."""
 
-    language: str
-    text: str = Field(description="The translation of the text into the pivot language")
-    model: str
-    digest: str
     sentences: list[SentenceSchema]
 
 
@@ -101,7 +96,7 @@ class DetailsSchema(Schema):
     sentences: list[SentenceSchema] = Field(
         description="With `pivot`, those of the second leg: their source is the text of `pivot`"
     )
-    pivot: PivotSchema | None = Field(None, description="The first leg, if the text was translated in two")
+    pivot: FirstLegSchema | None = Field(None, description="The first leg, if the text was translated in two")
 
 
 class LowQualitySchema(Schema):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.api.binary_tensors import as_bytes, decode_strings
 from service.api.errors import ApiError
+from service.api.request_body import as_bytes, decode_strings
 from service.api.state import Service
 from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
@@ -89,6 +89,7 @@ async def test_only_what_is_asked_for_is_computed(client: Client, registry: Dumm
     assert "id" not in body
     options: Any = registry["transformer-en-fr"].calls[0][1]
     assert (options.beam_size, options.details, options.repetition_guard) == (2, False, True)
+    assert 'route="/v2/models/{model}/infer"' in (await client.get("/metrics")).text
 
 
 async def test_given_translations_are_scored_together(client: Client, registry: DummyRegistry) -> None:

@@ -18,7 +18,7 @@ from tests.support.api_client import Client, serving
 from tests.support.fake_engine import DummyRegistry
 
 TEXT: dict[str, Any] = {"q": "I lost.", "source": "en", "target": "fr"}
-OPEN = ["/health", "/health/live", "/health/ready", "/languages", "/docs", "/openapi.json", "/", "/learn/"]
+OPEN = {"/health", "/health/live", "/health/ready", "/languages", "/docs", "/openapi.json", "/", "/learn/"}
 JSON = {"content-type": "application/json"}
 TOKEN = "right-right-right-right"
 
@@ -59,8 +59,10 @@ def every_route() -> list[tuple[str, str]]:
 )
 async def test_without_a_key_only_what_is_public_answers(closed: Client, method: str, path: str) -> None:
     answer = await closed.request(method, path)
-    if is_public(path):
+    if is_public(path) or path in OPEN:
         assert answer.status_code not in (400, 401, 403)
+        wrong = await closed.request(method, path, headers=bearer("tl_wrong"))
+        assert wrong.status_code == answer.status_code
     elif path.startswith(ADMIN):  # the operator's, whatever key somebody has
         assert (answer.status_code, answer.json()["code"]) == (403, "admin_disabled")
     else:
@@ -71,12 +73,6 @@ async def test_without_a_key_only_what_is_public_answers(closed: Client, method:
         assert answer.json()["error"] == "Please contact the server operator to get an API key"
         wrong = await closed.request(method, path, headers=bearer("tl_wrong"))
         assert (wrong.status_code, wrong.json()["error"]) == (403, "Invalid API key")
-
-
-async def test_probes_languages_page_book_and_docs_stay_open(closed: Client) -> None:
-    for path in OPEN:
-        assert is_public(path)
-        assert (await closed.get(path, headers=bearer("tl_wrong"))).status_code in {200, 404}  # there may be no page
 
 
 async def test_a_key_opens_in_every_place_it_may_stand(closed: Client, key: str) -> None:

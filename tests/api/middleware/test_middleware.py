@@ -57,8 +57,9 @@ async def test_pages_of_other_sites_may_not_read_what_is_the_operators(client: C
 
 
 async def test_options_says_what_there_is_and_head_is_get_without_a_body(client: Client) -> None:
-    answer = await client.options("/attention")
-    assert (answer.status_code, answer.headers["allow"]) == (204, "OPTIONS, GET, POST")
+    for path, allowed in (("/attention", "GET, POST"), ("/jobs/x", "GET, DELETE"), ("/v2/models/x/infer", "POST")):
+        answer = await client.options(path)
+        assert (answer.status_code, answer.headers["allow"]) == (204, f"OPTIONS, {allowed}")
     assert (await client.head("/health")).status_code == 200
     assert (await client.head("/translate")).status_code == 405
     for path in ("/nope", "/translate/", "/v2/models/x/y/z"):

@@ -62,9 +62,7 @@ async def test_auto_says_what_it_found(client: Client) -> None:
     assert body["detectedLanguage"]["confidence"] > 90
 
 
-async def test_auto_finds_the_language_of_each_text_and_one_odd_text_does_not_fail_a_batch(
-    client: Client,
-) -> None:
+async def test_auto_finds_the_language_of_each_text_and_one_odd_text_does_not_fail_a_batch(client: Client) -> None:
     texts = [ENGLISH, FRENCH, "🎉", ENGLISH]
     for target in ("fr", "de"):  # there is no model from French into German
         body = (await client.post("/translate", json={"q": texts, "source": "auto", "target": target})).json()

@@ -27,9 +27,7 @@ async def error_of(client: Client, status: int = 400, **fields: Any) -> str:
     return str(body["error"])
 
 
-async def test_a_string_is_answered_with_a_string_and_a_list_with_a_list_in_its_order(
-    client: Client,
-) -> None:
+async def test_a_string_is_answered_with_a_string_and_a_list_with_a_list_in_its_order(client: Client) -> None:
     answered = [
         ("I lost.", "I LOST."),
         ("", ""),
