@@ -8,10 +8,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-
-import onnxruntime
-
 from service.bundle.embedding import (
     EMBEDDING_GRAPH,
     EMBEDDING_TOKENIZER,
@@ -52,6 +48,9 @@ class Embedder:
 
     def __init__(self, folder: Path, threads: int = 1) -> None:
         """Load the bundle of a folder; raise BundleError."""
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+        import onnxruntime  # late: a process that serves no such model saves its memory
+
         bundle = load_embedding_bundle(folder)
         self.manifest: EmbeddingManifest = bundle.manifest
         self.digest = bundle.digest

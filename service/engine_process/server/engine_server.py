@@ -33,6 +33,7 @@ from service.engine import (
     map_large_blocks,
     own_providers,
     release_memory,
+    trim_memory,
 )
 from service.engine_process import protocol
 from service.engine_process.channel import MessageChannel
@@ -93,6 +94,7 @@ class EngineServer:
             text = f"{message.bundle.folder}: it could not be loaded ({type(error).__name__})."
             self._send(protocol.Refused(message.worker, EngineFailure(text)))
         else:
+            trim_memory()  # a twentieth of a model's memory was needed only to load it
             self._workers[message.worker] = worker
             self._send(protocol.Opened(message.worker, placement))
 
@@ -199,7 +201,7 @@ def prepare_interpreter() -> None:
     in flight its default takes a seventh of the HTTP process' time. What is loaded later is collected as usual.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
-    gc.collect()
+    release_memory()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, *gc.get_threshold()[1:])
 
