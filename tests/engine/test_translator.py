@@ -2,11 +2,9 @@
 
 import asyncio
 import time
-from dataclasses import replace
 
 import pytest
 
-from service.bundle.manifest import LARGE_PARAMETERS
 from service.engine.cache.results import ResultCache
 from service.engine.cache.worker import CachedWorker
 from service.engine.errors import DeadlineExceeded, InvalidOption, InvalidText, Overloaded
@@ -175,7 +173,7 @@ async def test_it_is_ready_once_warm_and_not_when_its_worker_hangs_or_stops(
     await translator.start()
     assert (translator.ready, translator.dead) == (True, False)
     assert {job.search.beam_size for job in worker.jobs} == {1, 4}
-    assert worker.forced
+    assert not worker.forced  # its graph takes memory that a server that only translates saves
     worker.heartbeat -= 3600
     assert (translator.ready, translator.dead) == (False, False)
     worker.heartbeat += 3600
@@ -183,13 +181,3 @@ async def test_it_is_ready_once_warm_and_not_when_its_worker_hangs_or_stops(
     assert (translator.ready, translator.dead) == (False, True)
     await translator.stop(1.5)
     assert worker.stopped_with == 1.5
-
-
-async def test_a_large_model_is_warm_without_a_scoring_run(translator: Translator, worker: MirrorWorker) -> None:
-    manifest = translator._pair.manifest
-    card = {**manifest.card, "parameters": LARGE_PARAMETERS + 1}
-    translator._pair = replace(translator._pair, manifest=replace(manifest, card=card))
-    await translator.start()
-    assert translator.ready
-    assert worker.jobs
-    assert not worker.forced

@@ -133,14 +133,13 @@ class Translator:
         return "ready" if self._pair.warm.is_set() and status.alive else "starting"
 
     async def start(self) -> None:
-        """Start the worker and warm up every kind of run; raise EngineFailure if that fails.
+        """Start the worker and warm up translation; raise EngineFailure if that fails.
 
-        The scoring of a large model is left out: its graph takes memory that a server that only translates can save.
+        Scoring is left out: its graph takes memory that a server that only translates can save.
         """
         self._worker.start()
-        details = not self._pair.manifest.is_large
         for beam_size in (1, self._pair.manifest.decoding.beam_size):
-            await self.translate([WARM_UP], TranslationOptions(beam_size=beam_size, max_length=4, details=details))
+            await self.translate([WARM_UP], TranslationOptions(beam_size=beam_size, max_length=4))
         self._pair.warm.set()
 
     async def stop(self, drain: float) -> None:
