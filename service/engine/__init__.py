@@ -103,9 +103,6 @@ from service.engine.scheduling.pending import Budget as Budget
 from service.engine.scheduling.pending import WorkerSettings as WorkerSettings
 from service.engine.scheduling.worker import Worker as Worker
 from service.engine.search.options import normalised_score as normalised_score
-from service.engine.text.answer_checks import is_better as is_better
-from service.engine.text.answer_checks import is_checked as is_checked
-from service.engine.text.answer_checks import problems_of as problems_of
 from service.engine.text.registers import formality_note as formality_note
 from service.engine.text.registers import in_other_register as in_other_register
 from service.engine.text.segmenter import split_sentences as split_sentences
