@@ -112,6 +112,9 @@ class _Model(LanguageIdentifier):  # type: ignore[misc]
     Bytes that lead to the same state everywhere, as those that no feature holds, share a column of it.
     """
 
+    tk_nextmove: array[int]
+    tk_output: array[int]
+
     def compress(self) -> None:
         """Replace the lists by arrays, and equal columns by one; call this once."""
         moves = np.frombuffer(self.tk_nextmove, np.uint32).reshape(-1, 256)
