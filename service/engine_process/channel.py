@@ -50,7 +50,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         self._waiting: list[Outgoing] = []  # messages that are not in a batch yet
         self._rest = memoryview(b"")  # the unsent rest of a batch; it belongs to the writer until it is empty
         self._batching = self._late = False  # a batch is being pickled; a message was sent during that
-        self._ended = False
+        self._ended = self._soon = False  # closed; the event loop will send what waits
         self._batches = _Batches()  # of received bytes
         self._loop: asyncio.AbstractEventLoop | None = None  # receives, or will as soon as the thread lets it
         self._over = threading.Event()  # the other end is closed, and `closed` has been called
@@ -100,6 +100,27 @@ class MessageChannel(Generic[Outgoing, Incoming]):
             if self._rest or self._late:
                 self._changed.notify()
         self._report_undelivered(failed)
+
+    def send_soon(self, message: Outgoing) -> None:
+        """Send a message together with all others of this round of the event loop; without a loop, at once.
+
+        Each batch wakes a thread of the other end, which takes the interpreter's lock from its model.
+        """
+        loop = self._loop
+        if loop is None or asyncio._get_running_loop() is not loop:
+            self.send(message)
+            return
+        self.send_later(message)
+        if not self._soon:
+            self._soon = True
+            loop.call_soon(self._send_waiting)
+
+    def _send_waiting(self) -> None:
+        self._soon = False
+        with self._changed:
+            message = self._waiting.pop() if self._waiting else None
+        if message is not None:
+            self.send(message)
 
     def send_later(self, message: Outgoing) -> None:
         """Send a message together with the next one."""

@@ -265,3 +265,20 @@ def test_only_the_last_load_of_each_worker_is_sent_and_everything_else_in_its_or
     failed = Failed(7, EngineFailure("no"))
     messages: list[FromEngine] = [load(1, 1), step, load(2, 5), load(1, 2), step, failed, load(1, 3), step]
     assert latest_loads(messages) == [step, load(2, 5), step, failed, load(1, 3), step]
+
+
+async def test_what_is_sent_in_one_round_of_the_event_loop_goes_together(start: Start) -> None:
+    batches: list[int] = []
+
+    def counted(messages: list[Any]) -> list[Any]:
+        batches.append(len(messages))
+        return messages
+
+    one, other = start(combine=counted), start()
+    one.channel.send_soon("without a loop")
+    one.channel.receive_on(asyncio.get_running_loop())
+    for number in range(3):
+        one.channel.send_soon(number)
+    await asyncio.sleep(0)
+    assert [other.next() for _ in range(4)] == ["without a loop", 0, 1, 2]
+    assert batches == [1, 3]

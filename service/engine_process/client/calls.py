@@ -60,7 +60,8 @@ class EngineCalls:
 
     def send(self, message: protocol.ToEngine) -> None:
         """Send a message; it is lost if the process has just ended."""
-        self._connection.channel.send(message)
+        channel = self._connection.channel
+        (channel.send_soon if isinstance(message, protocol.Translate) else channel.send)(message)
 
     def receive_on(self, loop: asyncio.AbstractEventLoop) -> None:
         """Receive the messages of the process on an event loop from now on."""
