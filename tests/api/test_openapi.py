@@ -194,7 +194,7 @@ async def test_the_page_shows_all_and_loads_nothing(client: Client, document: di
     assert answer.headers["x-content-type-options"] == "nosniff"
     for path, method, _ in operations(document):
         assert f"{method.upper()} {path}</code>" in answer.text
-    assert re.findall(r"<script.*?>", answer.text) == ['<script type="module" src="web/header.js">']
+    assert re.findall(r"<script.*?>", answer.text) == ['<script type="module" src="./web/header.js">']
     assert '<main lang="en"' in answer.text
     assert '<a href="./docs" aria-current=page translate=no>API</a>' in answer.text
     assert not re.search(r"(?:src|href)=.(?:https?:)?//", answer.text)

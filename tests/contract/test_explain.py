@@ -69,9 +69,8 @@ def test_scores_and_softmax_are_the_weights_and_terms_are_the_scores(name: str, 
             np.testing.assert_allclose(softmax(found.scores), weights[0, head], atol=1e-6)
         elif found.normalisation == "hard":
             assert (found.scores.argmax(-1) == weights[0, head].argmax(-1)).all()
-        assert found.normalisation == (
-            name.rpartition("-")[2] if name in ("attention-local", "attention-hard") else "softmax"
-        )
+        attention = getattr(config, "attention", "")
+        assert found.normalisation == (attention if attention in ("local", "hard") else "softmax")
         assert found.function == FUNCTIONS.get(name, found.function)
         if kind == "decoder":
             assert (np.isneginf(found.scores) == np.triu(np.ones((3, 3), bool), 1)).all()  # the causal mask

@@ -91,6 +91,10 @@ def _product_site(graph: Graph, scores: str) -> ScoreSite:
     added = graph.producer(scores)
     if added is None or added.kind != "Add":
         return site
+    mask = graph.producer(added.inputs[1])
+    terms = None if mask is None or mask.kind != "Add" else graph.producer(mask.inputs[1])
+    if terms is not None and terms.kind == "Mul":  # relative positions: the score is not the product alone
+        return site
     return _with_product(graph, site, added.inputs[0])
 
 

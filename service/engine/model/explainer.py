@@ -12,6 +12,10 @@ from service.engine.model.buffers import Array, Arrays
 from service.engine.model.explain_graph import ScoreSite, explaining_graph
 
 
+DIRECTED = -9e3
+"""Scores below it are masked: directional positions add -10,000, a number that is finite where all is masked."""
+
+
 class Explainer:
     """Runs the explaining graph of a bundle, one translation at a time."""
 
@@ -48,9 +52,9 @@ def _scores(
     stacked = np.stack(layers)
     if head != "all":
         stacked = stacked[:, int(head)]
-    first = sites[0]
+    first, shown = sites[0], stacked if layer == "all" else stacked[0]
     scores = AttentionScores(
-        scores=np.ascontiguousarray(stacked if layer == "all" else stacked[0], np.float32),
+        scores=np.where(shown <= DIRECTED, -np.inf, shown).astype(np.float32),
         function=first.function,
         normalisation=first.normalisation,
         scale=first.scale,
