@@ -11,7 +11,6 @@ from service.engine.jobs import AttentionKind, AttentionScores, FloatArray, Scor
 from service.engine.model.buffers import Array, Arrays
 from service.engine.model.explain_graph import ScoreSite, explaining_graph
 
-
 DIRECTED = -9e3
 """Scores below it are masked: directional positions add -10,000, a number that is finite where all is masked."""
 
