@@ -84,7 +84,7 @@ def test_given_translations_are_scored_and_aligned_as_they_are(
     assert [sorted(link.split("-")[1] for link in line) for line in links] == [["0", "1", "2"], [], ["0"]]
     scores = (tmp_path / "s").read_text().splitlines()
     assert (len(scores), scores[1]) == (3, "0.000000")
-    assert len(worker.forced) == WARM_UPS + 2
+    assert len(worker.forced) == 2
 
 
 def test_what_cannot_be_used_is_named(translate: Translate, tmp_path: Path) -> None:
