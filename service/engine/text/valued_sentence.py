@@ -109,8 +109,15 @@ class ValuedSentence:
         spans = [(token.start, token.end) for number, token in enumerate(decoded.tokens) if number in taken]
         rest, _ = replaced(decoded.text, [(span, " ") for span in spans])
         letters = {mark[1] for mark in marks}
+        own, _ = replaced(self.text, [((value.start, value.end), " ") for value in self.values])
+        has_initials = any(map(_is_initials, _WORD.findall(own)))  # "NATO" may become "OTAN"
         return any(
-            word not in self.text and (not letters.isdisjoint(word[1:]) or any(mark in word for mark in marks))
+            word not in self.text
+            and (
+                not letters.isdisjoint(word[1:])
+                or any(mark in word for mark in marks)
+                or (_is_initials(word) and not has_initials)
+            )
             for word in _WORD.findall(rest)
         )
 
@@ -154,6 +161,10 @@ def valued_sentence(
         classes=target.classes,
     )
     return ValuedSentence(text, tuple(values), read, words, constraints)
+
+
+def _is_initials(word: str) -> bool:
+    return len(word) > 1 and word.isupper()
 
 
 def _is_phrase(value: Value) -> bool:
