@@ -8,6 +8,7 @@ On 500 sentences each of Tatoeba's English, French and German it was right on 99
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from array import array
 from collections import defaultdict
@@ -118,10 +119,14 @@ class _Model(LanguageIdentifier):  # type: ignore[misc]
     def compress(self) -> None:
         """Replace the lists by arrays, and equal columns by one; call this once."""
         moves = np.frombuffer(self.tk_nextmove, np.uint32).reshape(-1, 256)
-        columns: dict[bytes, int] = {}
-        classes = [columns.setdefault(moves[:, byte].tobytes(), len(columns)) for byte in range(256)]
+        columns: dict[bytes, int] = {}  # by digest: the columns themselves are 50 MB
+        digests = (hashlib.sha256(moves[:, byte].tobytes()).digest() for byte in range(256))
+        classes = [columns.setdefault(digest, len(columns)) for digest in digests]
         self._classes = bytes(classes)
-        self.tk_nextmove = array("I", moves[:, [classes.index(each) for each in range(len(columns))]].tobytes())
+        kept = [classes.index(each) for each in range(len(columns))]
+        self.tk_nextmove = array("I")
+        for start in range(0, len(moves), 4096):  # part by part: a second copy of the whole would be the peak of memory
+            self.tk_nextmove.frombytes(moves[start : start + 4096, kept].tobytes())
         self._rowbase = array("I", [row * len(columns) for row in self.tk_row])
         self.tk_output = array("i", self.tk_output)
 

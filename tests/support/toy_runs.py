@@ -23,4 +23,4 @@ def train_some(folder: RunFolder, *overrides: str) -> None:
 def development_losses(run: Path) -> dict[int, float]:
     """Update → development loss, read from the log a user reads; the last entry of an update counts."""
     text = (run / "toy" / "train.log").read_text()
-    return {int(update): float(loss) for update, loss in re.findall(r"update=(\d+) (?:train_loss=\S+ )?dev_loss=(\S+)", text)}
+    return {int(update): float(loss) for update, loss in re.findall(r"update=(\d+) .*?dev_loss=(\S+)", text)}

@@ -51,6 +51,7 @@ def test_ten_models_answer_below_a_memory_limit_for_three(ten_models: Path) -> N
     limit = idle // MEBIBYTE + 30
     with lazy_server(ten_models, TRANSLUCENT_MEMORY_LIMIT_MB=str(limit)) as server:
         url = server.url
+        assert httpx.post(f"{url}/detect", data={"q": "I lost."}).status_code == 200  # loading it has a peak
         most = 0
         for target in LANGUAGES:
             assert translate(url, target).status_code == 200
