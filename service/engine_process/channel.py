@@ -11,10 +11,11 @@ import logging
 import pickle
 import select
 import socket
-import struct
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from service.engine_process.framing import Batches, framed
 
 Incoming = TypeVar("Incoming")
 Outgoing = TypeVar("Outgoing")
@@ -23,7 +24,6 @@ LAST_WORDS_SECONDS = 1.0  # time to send the waiting messages when the channel i
 LOOK_SECONDS = 1.0  # most time between two checks for messages to send
 MOST_WAITING = 20_000  # messages; beyond, the engine process gets no more work
 CHUNK = 2**16  # bytes that are received at once; the allocator asks the system for larger blocks every time
-LENGTH = struct.Struct(">Q")  # the length of a batch of pickled messages, sent before it
 _LOG = logging.getLogger(__name__)
 
 
@@ -51,7 +51,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         self._rest = memoryview(b"")  # the unsent rest of a batch; it belongs to the writer until it is empty
         self._batching = self._late = False  # a batch is being pickled; a message was sent during that
         self._ended = self._soon = False  # closed; the event loop will send what waits
-        self._batches = _Batches()  # of received bytes
+        self._batches = Batches()  # of received bytes
         self._loop: asyncio.AbstractEventLoop | None = None  # receives, or will as soon as the thread lets it
         self._over = threading.Event()  # the other end is closed, and `closed` has been called
         self._reader = threading.Thread(target=self._read, name="channel-reader", daemon=True)
@@ -150,7 +150,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
             self._batching, self._late = True, False
             try:
                 messages = self._combine(messages)
-                return memoryview(_framed(messages)), []
+                return memoryview(framed(messages)), []
             except Exception:
                 _LOG.exception("Messages could not be pickled together; they are sent one by one")
                 return self._one_by_one(messages)
@@ -162,7 +162,7 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         failed: list[Outgoing] = []
         for message in messages:
             try:
-                frames += _framed([message])
+                frames += framed([message])
             except Exception:
                 failed.append(message)
         return memoryview(bytes(frames)), failed
@@ -277,31 +277,3 @@ class MessageChannel(Generic[Outgoing, Incoming]):
         """Shut down both directions, so that the reading threads of both ends wake up."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-
-
-def _framed(messages: list[Any]) -> bytes:
-    """Return pickled messages, preceded by their length."""
-    pickled = pickle.dumps(messages, pickle.HIGHEST_PROTOCOL)
-    return LENGTH.pack(len(pickled)) + pickled
-
-
-class _Batches:
-    """Cuts received bytes into batches; the rest of an incomplete one waits for its end."""
-
-    def __init__(self) -> None:
-        self._rest = bytearray()
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield the batches that these bytes complete."""
-        if not self._rest and len(data) >= LENGTH.size and LENGTH.unpack_from(data)[0] == len(data) - LENGTH.size:
-            yield data[LENGTH.size :]  # exactly one, as usual
-            return
-        self._rest += data
-        while len(self._rest) >= LENGTH.size:
-            [length] = LENGTH.unpack_from(self._rest)
-            end = LENGTH.size + length
-            if len(self._rest) < end:
-                return
-            batch = bytes(memoryview(self._rest)[LENGTH.size : end])
-            del self._rest[:end]
-            yield batch
