@@ -28,7 +28,7 @@ from service.engine.jobs import MAX_BEAM_SIZE, FinishReason, FloatArray, IntArra
 from service.engine.search.beam_state import BeamState, Finished
 from service.engine.search.trace import BeamCandidates
 
-FEW = 8  # sentences that are advanced one by one sooner than by some twenty calls of numpy for all of them
+FEW = 4  # sentences that are advanced one by one sooner than by some twenty calls of numpy for all of them
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 
 
