@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib import metadata
@@ -40,10 +41,9 @@ def heading() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {processor()}; {libraries}"
 
 
-def peak_megabytes(pids: Iterable[int]) -> float:
-    """Return the sum of the peak memory of these processes; pages that they share count in each."""
-    lines = (line for pid in pids for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines())
-    return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
+def peak_megabytes() -> float:
+    """Return the peak memory of this process."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def pin_to_cores(cores: Iterable[int]) -> None:

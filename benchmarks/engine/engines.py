@@ -5,25 +5,13 @@ A precision may name a device: ``float16@cuda``; without one, engines run on the
 
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from service.bundle.load import load_bundle
-from service.engine import (
-    MAX_BEAM_SIZE,
-    Budget,
-    EngineSettings,
-    ModelSettings,
-    SearchOptions,
-    SentenceJob,
-    SentenceWorker,
-    Worker,
-    WorkerSettings,
-)
-from service.engine.events import ignore_event
+from service.engine import MAX_BEAM_SIZE, Budget, ModelSettings, SearchOptions, SentenceJob, Worker, WorkerSettings
 from service.engine.model.onnx_model import load_model
-from service.engine_process.client.cluster import EngineCluster
 
 Ids = tuple[int, ...]
 
@@ -58,45 +46,30 @@ class Engine(Protocol):
 
 
 class Translucent:
-    """Our engine without HTTP: worker, queue, scheduler, search and graphs.
-
-    Two workers are two engine processes, as with TRANSLUCENT_ENGINE_PROCESSES=2: they share neither Python's lock nor
-    their weights.
-    """
+    """Our engine without HTTP: worker, queue, scheduler, search and graphs."""
 
     def __init__(self, bundle: Path, precision: str) -> None:
         self._bundle = load_bundle(bundle)
         self._settings = ModelSettings(*reversed(on_device(precision)))  # type: ignore[arg-type]
+        self._models: list[Any] = []
+        self._workers: list[Worker] = []
         self._setting = Setting(1, 1, 1)
-        self._opened = ExitStack()
-        self._model: Any = None
 
     def open(self, setting: Setting) -> None:
-        """Start the workers of a setting."""
-        self.close()
-        self._worker = self._start(setting)
-        self._worker.start()
+        """Start the workers of a setting, each with its own model."""
+        for worker in self._workers:
+            worker.stop()
+        while len(self._models) < setting.workers:
+            self._models.append(load_model(self._bundle, self._settings))
+        budget = Budget(rows=max(MAX_BEAM_SIZE, setting.batch * setting.beam))
+        chosen = self._models[: setting.workers]
+        self._workers = [Worker("bench", model, WorkerSettings(budget)) for model in chosen]
+        for worker in self._workers:
+            worker.start()
         self._setting = setting
 
-    def close(self) -> None:
-        """Stop the workers."""
-        self._opened.close()
-
-    def _start(self, setting: Setting) -> SentenceWorker:
-        budget = Budget(rows=max(MAX_BEAM_SIZE, setting.batch * setting.beam))
-        if setting.workers == 1:
-            return self._in_this_process(WorkerSettings(budget))
-        cluster = self._opened.enter_context(EngineCluster(setting.workers))
-        return cluster.open(self._bundle, EngineSettings(self._settings, WorkerSettings(budget)), ignore_event).worker
-
-    def _in_this_process(self, settings: WorkerSettings) -> SentenceWorker:
-        self._model = self._model or load_model(self._bundle, self._settings)
-        worker = Worker("bench", self._model, settings)
-        self._opened.callback(worker.stop)
-        return worker
-
     def translate(self, sources: Sequence[Ids]) -> list[Ids]:
-        """Queue all sentences at once, or one after the other."""
+        """Give every worker its share at once, or one sentence after the other."""
         own = self._bundle.manifest.decoding
         search = SearchOptions(
             self._setting.beam,
@@ -106,20 +79,19 @@ class Translucent:
             repetition_guard=own.repetition_guard is not False,
         )
         jobs = [SentenceJob(ids, search) for ids in sources]
-        step = 1 if self._setting.batch == 1 else len(jobs)
-        found: list[Ids] = []
-        for first in range(0, len(jobs), step):
-            futures = self._worker.submit_all(jobs[first : first + step])
-            found += [future.result().hypotheses[0].ids for future in futures]
-        return found
+        count = len(self._workers)
+        if self._setting.batch == 1:
+            rounds = (jobs[first : first + count] for first in range(0, len(jobs), count))
+            return list(chain.from_iterable(self._together(each) for each in rounds))
+        return self._together(jobs)
 
-
-class TranslucentThreads(Translucent):
-    """The same with decode threads instead of processes, which share the model, its queue and Python's lock."""
-
-    def _start(self, setting: Setting) -> SentenceWorker:
-        rows = max(MAX_BEAM_SIZE, setting.batch * setting.beam)
-        return self._in_this_process(WorkerSettings(Budget(rows=rows * setting.workers), setting.workers))
+    def _together(self, jobs: Sequence[SentenceJob]) -> list[Ids]:
+        count = len(self._workers)
+        shares = [
+            worker.submit_all(jobs[first::count]) for first, worker in enumerate(self._workers) if jobs[first::count]
+        ]
+        found = [shares[at % count][at // count].result() for at in range(len(jobs))]
+        return [result.hypotheses[0].ids for result in found]
 
 
 class CTranslate2:
@@ -216,7 +188,6 @@ class Torch:
 
 ENGINES: dict[str, type[Translucent | CTranslate2 | Torch]] = {
     "translucent": Translucent,
-    "translucent threads": TranslucentThreads,
     "ctranslate2": CTranslate2,
     "torch": Torch,
 }

@@ -8,9 +8,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.engine.engines import ENGINES, Ids, Setting, Translucent
-from benchmarks.load.processor_time import process_times
-from benchmarks.load.servers import process_tree
+from benchmarks.engine.engines import ENGINES, Ids, Setting
 from benchmarks.machine import peak_megabytes, pin_to_cores
 
 
@@ -21,7 +19,7 @@ class EngineRun(NamedTuple):
     processor_seconds: float
     found: list[Ids]
     megabytes: float
-    """Peak memory of the process so far, with that of its present engine processes."""
+    """Peak memory of the process so far."""
 
 
 class IsolatedEngine:
@@ -59,21 +57,13 @@ def _serve(pipe: Connection, kind: str, bundle: Path, precision: str) -> None:
         try:
             setting, sources = pipe.recv()
         except EOFError:
-            break
+            return
         if setting != present:
+            engine.open(setting)
             pin_to_cores(cores[: setting.workers])  # our engine has more threads than workers
-            engine.open(setting)  # its threads and processes inherit the cores
             engine.translate(sources[:8])  # warm
             present = setting
-        begun, used = time.perf_counter(), _processor_seconds()
+        begun, used = time.perf_counter(), time.process_time()
         found = engine.translate(sources)
-        seconds, processor = time.perf_counter() - begun, _processor_seconds() - used
-        pipe.send(EngineRun(seconds, processor, found, peak_megabytes(process_tree(os.getpid()))))
-    if isinstance(engine, Translucent):
-        engine.close()
-
-
-def _processor_seconds() -> float:
-    """Return the processor time of this process and of its engine processes."""
-    own = os.getpid()
-    return time.process_time() + sum(seconds for pid, seconds in process_times(own).items() if pid != own)
+        seconds, processor = time.perf_counter() - begun, time.process_time() - used
+        pipe.send(EngineRun(seconds, processor, found, peak_megabytes()))
