@@ -276,28 +276,6 @@ def test_a_server_that_is_not_there_and_a_closed_translator_are_said() -> None:
         closed(TEXT)
 
 
-def test_a_pair_without_a_model_goes_through_english_in_both_places() -> None:
-    models = ROOT / "models"
-    with running("-m", "service", "serve", "--models-dir", str(models), "--device", "cpu") as server:
-        for translator in (
-            Translator.load(source="de", target="fr", models_dir=models),
-            Translator.connect(server.url, source="de", target="fr"),
-        ):
-            with translator:
-                result = translator("Der Hund schläft.")
-                assert result.pivot is not None
-                assert "dog" in result.pivot.text
-                assert "chien" in result.text
-                assert (result.language, translator.model.source, translator.model.target) == ("de", "de", "fr")
-                first, second = result.pivot.attention, result.attention
-                assert (first.source, first.target) == (result.source, result.pivot.text)
-                assert (second.source, second.target) == (result.pivot.text, result.text)
-                with pytest.raises(InvalidInput, match=r"leg|each of the two translations"):
-                    translator.score("Der Hund schläft.", "Le chien dort.")
-                with pytest.raises(InvalidInput, match="glossary"):
-                    translator("Der Hund schläft.", glossary={"Hund": "chien"})
-
-
 def test_importing_the_package_loads_nothing_and_a_forgotten_close_does_not_hold_the_process() -> None:
     program = (
         "import sys, translucent_mt\n"

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.scheduling.admission import ThroughputEstimator
-from service.engine.scheduling.batch import Running, choose_batches
 from service.engine.scheduling.pending import Budget, PendingSentence, WorkerSettings
 from service.engine.scheduling.scheduler import (
     LONGEST_GATHER,
@@ -282,24 +281,3 @@ def test_it_follows_a_model_that_becomes_slower_and_skips_idle_hours() -> None:
     for at in range(400):
         throughput.round(7200 + 0.1 * at, left=1, waiting=500)  # a tenth of it, two hours later
     assert throughput.seconds_for(100) == pytest.approx(10, rel=0.3)
-
-
-EMPTY = Running(0, 0)
-MANY_SHORT = [12] * 31
-
-
-@pytest.mark.parametrize(
-    ("sources", "running", "step_cost", "chosen"),
-    [
-        pytest.param([150, *MANY_SHORT], (EMPTY, EMPTY), 1024, [0] + [1] * 31, id="a long one beside many short ones"),
-        pytest.param([150, *MANY_SHORT], (EMPTY, EMPTY), None, [0] * 32, id="padding costs nothing"),
-        pytest.param([150, 12, 12, 12], (EMPTY, EMPTY), 1024, [0] * 4, id="few"),
-        pytest.param([30, 28, 25] * 20, (EMPTY, EMPTY), 1024, [1] * 60, id="many of similar lengths"),
-        pytest.param([14, 110, 9], (Running(3, 120), Running(40, 16)), 1024, [1, 0, 1], id="to those of their length"),
-        pytest.param([150], (Running(60, 16), EMPTY), 1024, [1], id="a full batch is not widened"),
-    ],
-)
-def test_sentences_of_similar_length_run_together(
-    sources: list[int], running: tuple[Running, Running], step_cost: int | None, chosen: list[int]
-) -> None:
-    assert choose_batches(sources, running, step_cost) == chosen

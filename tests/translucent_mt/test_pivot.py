@@ -1,0 +1,32 @@
+"""A pair without a model goes through English."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.server import running
+from translucent_mt import InvalidInput, Translator
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_pair_without_a_model_goes_through_english_in_both_places() -> None:
+    models = ROOT / "models"
+    with running("-m", "service", "serve", "--models-dir", str(models), "--device", "cpu") as server:
+        for translator in (
+            Translator.load(source="de", target="fr", models_dir=models),
+            Translator.connect(server.url, source="de", target="fr"),
+        ):
+            with translator:
+                result = translator("Der Hund schläft.")
+                assert result.pivot is not None
+                assert "dog" in result.pivot.text
+                assert "chien" in result.text
+                assert (result.language, translator.model.source, translator.model.target) == ("de", "de", "fr")
+                first, second = result.pivot.attention, result.attention
+                assert (first.source, first.target) == (result.source, result.pivot.text)
+                assert (second.source, second.target) == (result.pivot.text, result.text)
+                with pytest.raises(InvalidInput, match=r"leg|each of the two translations"):
+                    translator.score("Der Hund schläft.", "Le chien dort.")
+                with pytest.raises(InvalidInput, match="glossary"):
+                    translator("Der Hund schläft.", glossary={"Hund": "chien"})
