@@ -14,7 +14,7 @@ from service.api.checks import AUTO, served_pair
 from service.api.context import RequestContext
 from service.api.rendering import REPRESENTATIONS, render_details, render_low_quality
 from service.api.schemas.translate import TranslateRequest
-from service.api.state import Service
+from service.api.state import Service, warning
 from service.detection import Guess
 from service.engine import (
     TEXT_POOL,
@@ -95,7 +95,7 @@ def _formality_warnings(translation: Translation, formality: Formality, leg: Tra
     languages = leg.info.source_language, leg.info.target_language
     pairs = [(each.source_text, each.target_text) for each in translation.qualities]
     note = formality_note(formality, pairs, languages)
-    return [{"code": "formality", "message": note, "language": None, "model": None}] if note else []
+    return [warning("formality", note)] if note else []
 
 
 async def _warn(job: Job, found: Sequence[Answered], service: Service) -> None:

@@ -102,10 +102,9 @@ def layers_of(config: TransformerConfig, reader: TensorReader, names: NamesOf) -
             for block in blocks:
                 known, ours = names(side, number, block), f"{side}.{number}.{block}"
                 for part, theirs in known.parts.items():
-                    joined = 2 * width // len(theirs)  # keys and values may be one tensor
-                    known_sizes = {"inner": (inner, width), "outer": (width, inner), "key_value": (joined, width)}
-                    sizes = known_sizes.get(part, (width, width))
-                    found = [reader.linear(name, *sizes) for name in theirs]
+                    # Keys and values may be one tensor.
+                    outputs = {"inner": inner, "key_value": 2 * width // len(theirs)}.get(part, width)
+                    found = [reader.linear(name, outputs, inner if part == "outer" else width) for name in theirs]
                     for kind, arrays in zip(("weight", "bias"), zip(*found, strict=True), strict=True):
                         state[f"{ours}.{part}.{kind}"] = np.concatenate(arrays)
                 put_norm(state, f"{ours}_frame.norm", reader, known.norm, width)
