@@ -30,7 +30,7 @@ ValueHandling = Literal["localize", "keep", "off"]
 # search: the tokens that a search chose; ids: given ones; canonical: those that the tokenizer makes of a given
 # translation, which are not always the ones that a search chooses
 TargetPath = Literal["search", "canonical", "ids"]
-# search: written in the search; retry: in a wider one; copied: the sentence was cut at them, and they were copied
+# search: written in the search; retry: in another one; copied: the sentence was cut at them, and they were copied
 ValuePath = Literal["search", "retry", "copied"]
 # as DeepL has them, but without those that promise a form: sentences that have none in the beam stay as they are
 Formality = Literal["default", "prefer_more", "prefer_less"]

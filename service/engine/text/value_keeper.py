@@ -2,16 +2,16 @@
 
 The search ends a hypothesis only if it holds every value, so this is seldom needed: at the length limit, or where a
 value found no place before the end. Then comes another search, in which the model reads the target terms of a glossary,
-then a wider one, then one in which it reads and copies stand-ins of the terms, or reads codes themselves. At last the
-sentence is cut at its values: the parts between them are translated, and the values are copied. So a stand-in, or a
-word that the model made of one, never reaches a reader.
+then one in which it reads and copies stand-ins of the terms, or reads codes themselves. At last the sentence is cut at
+its values: the parts between them are translated, and the values are copied. So a stand-in, or a word that the model
+made of one, never reaches a reader.
 """
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from service.engine.jobs import MAX_BEAM_SIZE, Hypothesis
+from service.engine.jobs import Hypothesis
 from service.engine.text.segmentation import SegmentationOptions, cut_at_values
 from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.tokenizer import Tokenizers
@@ -19,7 +19,6 @@ from service.engine.text.valued_sentence import TermReading
 from service.engine.thread_pools import if_many
 from service.engine.types import TranslationOptions
 
-WIDER = 4  # times the beam of the first search, up to the widest
 # Nats a token. Around a stand-in the grammar suffers, so the translation with stand-ins has to be clearly likelier than
 # one with a term behind its end. Of 109 such sentences 46 are (docs/adr/0026-glossaries.md).
 LIKELIER = 0.3
@@ -48,12 +47,8 @@ class ValueKeeper:
         )
         if not wrong:
             return [[result] for result in kept]
-        # A model copies a target term that it reads to its place, so its second search needs no wider beam.
         terms = [number for number in wrong if (valued := kept[number].sentence.valued) and valued.has_terms]
         await self._search_again(kept, terms, options)
-        wider = replace(options, beam_size=min(WIDER * (options.beam_size or 1), MAX_BEAM_SIZE))
-        lost = [number for number in wrong if number not in terms or not self._holds_all(kept[number])]
-        await self._search_again(kept, lost, wider)
         # Words that the model does not know, in any form, end up behind the sentence or derail it.
         misplaced = [number for number in terms if not self._is_well_placed(kept[number])]
         await self._search_again(kept, misplaced, options, "stand-in")
