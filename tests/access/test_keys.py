@@ -105,18 +105,6 @@ def test_a_running_server_follows_the_file_keeps_its_keys_when_it_breaks_and_tak
     assert readable == [True, True, False, True, False, True]
 
 
-async def test_the_file_is_looked_at_when_that_is_due(path: Path) -> None:
-    now = [0.0]
-    add_key(path, "first")
-    ring = KeyRing(path, lambda: now[0])
-    second = add_key(path, "second")
-    await ring.reload_if_due()
-    assert ring.owner(second) is None
-    now[0] += 2
-    await ring.reload_if_due()
-    assert ring.owner(second) == "second"
-
-
 async def test_a_file_system_that_hangs_holds_up_one_request_for_a_moment(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,16 +85,6 @@ async def test_search_options_hold_for_both_legs_and_alternatives_and_the_prefix
     assert first[2] == second[2]  # one deadline for the whole
 
 
-async def test_details_have_both_legs(client: Client) -> None:
-    details = (await translated(client, details=True))["details"]
-    [second] = details["sentences"]
-    assert (second["source"]["text"], second["target"]["text"]) == ("en:Ich habe verloren.", "fr:en:Ich habe verloren.")
-    first = details["pivot"]
-    assert (first["language"], first["text"], first["model"]) == ("en", "en:Ich habe verloren.", FIRST)
-    assert first["digest"] == f"sha256:{FIRST}"
-    assert first["sentences"][0]["source"]["text"] == "Ich habe verloren."
-
-
 async def test_texts_of_a_list_are_detected_and_pivoted_one_by_one(client: Client) -> None:
     body = await translated(client, q=[GERMAN, ENGLISH, "12:30"], source="auto")
     assert body["translatedText"] == [f"fr:en:{GERMAN}", f"fr:{ENGLISH}", "12:30"]
@@ -181,13 +171,6 @@ async def test_cancellation_frees_the_rows_of_the_leg_that_runs(
     with pytest.raises(asyncio.CancelledError):
         await task
     assert registry[slow].rows == 0
-
-
-async def test_the_deadline_is_for_both_legs_together(registry: DummyRegistry) -> None:
-    registry[FIRST].seconds = registry[SECOND].seconds = 0.9  # the grace period is half a second
-    async with serving(registry, request_timeout_seconds=1) as client:
-        answer = await client.post("/translate", json=TEXT)
-        assert (answer.status_code, answer.json()["code"]) == (504, "deadline_exceeded")
 
 
 async def test_attention_needs_a_leg(client: Client) -> None:

@@ -14,7 +14,6 @@ from service.api.app import create_app
 from service.api.state import Service
 from service.bundle.manifest import parse_manifest
 from service.engine.errors import EngineFailure
-from service.engine.events import EngineEvent, RunFailed, tee
 from service.engine.translation.translator import Translator
 from service.metrics import Metrics
 from service.settings import Settings
@@ -174,10 +173,3 @@ def test_a_collector_that_is_away_does_not_hold_up_the_end(
     OpenTelemetry(provider).close()
     given_up.set()
     assert "traces were lost" in capsys.readouterr().out
-
-
-def test_two_listeners_hear_every_event() -> None:
-    heard: list[tuple[str, EngineEvent]] = []
-    both = tee(lambda event: heard.append(("first", event)), lambda event: heard.append(("second", event)))
-    both(RunFailed("m"))
-    assert heard == [("first", RunFailed("m")), ("second", RunFailed("m"))]

@@ -1,5 +1,7 @@
 """Translating on the page, in real Chromium."""
 
+from typing import Literal
+
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
@@ -95,20 +97,6 @@ def test_an_unlikely_translation_is_not_offered_and_an_empty_list_says_why(page:
     expect(offered).to_be_focused()
     page.keyboard.press("Escape")
     expect(word).to_be_focused()
-
-
-def test_a_translation_is_copied_by_few_keys(page: Page, url: str) -> None:
-    translate(page, url)
-    page.get_by_label("Text", exact=True).focus()
-    copy = page.get_by_role("button", name="Copy translation")
-    for _ in range(6):
-        page.keyboard.press("Tab")
-        if copy.evaluate("(button) => button === document.activeElement"):
-            break
-    expect(copy).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(page.locator("#status")).to_have_text("Copied")
-    assert page.evaluate("navigator.clipboard.readText()") == "THE DOG SLEEPS HERE"
 
 
 def test_the_page_is_one_screen_and_looks_inside_when_asked(page: Page, url: str) -> None:
@@ -213,6 +201,7 @@ def test_the_page_works_from_the_keyboard_and_has_names_for_everything(page: Pag
     wanted = ["source", "target", "text", "word", "copy-translation", "look", "tab-alignment", "figure"]
     places = [order.index(name) for name in wanted]
     assert places == sorted(places), order
+    assert order.index("copy-translation") - order.index("text") <= 6, "few keys copy a translation"
     page.get_by_role("tab", name="Alignment").focus()
     page.keyboard.press("End")
     expect(page.get_by_role("tab", name="Compare")).to_be_focused()
@@ -222,9 +211,13 @@ def test_the_page_works_from_the_keyboard_and_has_names_for_everything(page: Pag
     expect(page.get_by_role("rowheader", name="DOG", exact=True)).to_be_visible()
 
 
-def test_a_phone_shows_everything_without_moving_sideways(page: Page, url: str) -> None:
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+def test_a_phone_shows_everything_without_moving_sideways(page: Page, url: str, language: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
-    translate(page, url)
+    page.goto(f"{url}/#text=the+dog+sleeps+here&view=compare")
+    page.locator("#language").select_option(language)
+    expect(page.locator("#figure svg")).to_be_visible()
+    expect(page.locator("#both dd").nth(1)).to_have_text("THE DOG SLEEPS HERE")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     small = page.evaluate(
         """() => [...document.querySelectorAll("button, select, input:not([type=checkbox])")]
@@ -233,9 +226,10 @@ def test_a_phone_shows_everything_without_moving_sideways(page: Page, url: str) 
     assert small == []
 
 
-def test_a_sentence_can_be_watched_being_written(page: Page, url: str) -> None:
+def test_a_sentence_can_be_watched_being_written_and_its_attention_is_that_of_its_search(page: Page, url: str) -> None:
     page.goto(url)
     expect(page.locator("#model")).to_contain_text("Transformer")
+    bodies = posted(page)
     unfold(page, "Options")
     page.get_by_label("Watch the translation being written").check()
     page.get_by_label("Text", exact=True).fill("one two three four five six")
@@ -243,16 +237,6 @@ def test_a_sentence_can_be_watched_being_written(page: Page, url: str) -> None:
     expect(page.locator("#translation.draft")).to_contain_text("ONE")
     expect(page.locator("#translation")).to_have_text("ONE TWO THREE FOUR FIVE SIX")
     expect(page.locator("#translation .word")).to_have_count(6)
-
-
-def test_the_attention_of_what_was_watched_is_shown(page: Page, url: str) -> None:
-    page.goto(url)
-    expect(page.locator("#model")).to_contain_text("Transformer")
-    bodies = posted(page)
-    unfold(page, "Options")
-    page.get_by_label("Watch the translation being written").check()
-    page.get_by_label("Text", exact=True).fill("one two three")
-    page.get_by_label("Text", exact=True).press("Control+Enter")
     page.get_by_role("button", name="Look inside").click()
     expect(page.locator("#figure svg")).to_be_visible()
     assert [body["beam_size"] for name, body in bodies if name == "translate"][-1] == 1
@@ -266,6 +250,18 @@ def test_attention_is_asked_for_with_the_search_of_the_translation(page: Page, u
     expect(page.locator("#figure svg")).to_be_visible()
     asked_with = {name: int(str(body.get("beam_size", 4))) for name, body in bodies if name != "detect"}
     assert asked_with == {"translate": asked, "attention": asked}
+
+
+@pytest.mark.parametrize(("theme", "other"), [("light", "dark"), ("dark", "light")])
+def test_colours_are_those_of_the_system_until_a_button_changes_them(
+    page: Page, url: str, theme: Literal["light", "dark"], other: str
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    translate(page, url)
+    background = page.locator("#figure svg").evaluate("(svg) => getComputedStyle(svg).backgroundColor")
+    assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 29)"}[theme]
+    page.get_by_role("button", name=f"{other.title()} colours").click()  # the button says what it does
+    expect(page.locator("html")).to_have_attribute("data-theme", other)
 
 
 def test_a_box_is_as_high_as_its_text_and_the_other_one_too(page: Page, url: str) -> None:

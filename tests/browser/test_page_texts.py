@@ -154,14 +154,3 @@ def test_no_address_holds_a_text(page: Page, url: str) -> None:
         page.get_by_role("link", name="CSV", exact=True).click()
     assert any(address.endswith("/attention") for address in asked)
     assert not any("confidential" in address.split("#")[0] for address in asked)
-
-
-def test_errors_are_told_and_the_next_try_works(page: Page, url: str) -> None:
-    translate(page, url)
-
-    unfold(page, "Options")
-    unfold(page, "Options")
-    page.get_by_label("Beam size").fill("1")
-    page.get_by_label("Text", exact=True).press("Control+Enter")
-    expect(page.locator("#status")).to_contain_text("Translated by")
-    expect(page.locator("#error")).to_be_hidden()

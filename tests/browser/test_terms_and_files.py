@@ -133,13 +133,3 @@ def test_a_waiting_file_can_be_cancelled(page: Page, bodies: object) -> None:
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#job")).to_be_hidden()
     assert len(removed) == 1
-
-
-def test_the_boxes_speak_the_language_of_the_page(page: Page, bodies: object) -> None:
-    for language, file, terms in (
-        ("Deutsch", "Datei übersetzen", "Ihre Begriffe"),
-        ("Français", "Traduire un fichier", "Vos termes"),
-    ):
-        page.locator("#language").select_option(label=language)
-        expect(page.get_by_label(file)).to_be_attached()
-        expect(page.get_by_label(terms)).to_be_attached()

@@ -88,16 +88,6 @@ async def test_two_processes_share_a_folder_and_never_a_job(open_runner: OpenRun
     assert len(texts) == len(set(texts)) == 8
 
 
-async def test_a_cancelled_job_frees_the_engine_and_leaves_nothing(tmp_path: Path, open_runner: OpenRunner) -> None:
-    translator = Gate()
-    runner = open_runner(translator)
-    job = await runner.submit(job_of(), LONG)
-    await wait_until_async(lambda: translator.entered == 1)
-    await runner.cancel(job.id)
-    assert (translator.cancelled, listed(tmp_path)) == (1, [])
-    assert await runner.wait(job.id) is None
-
-
 async def test_a_job_is_cancelled_in_the_process_that_works_on_it(tmp_path: Path, open_runner: OpenRunner) -> None:
     translator = gate(1)
     worker, other = open_runner(translator), open_runner(Gate())

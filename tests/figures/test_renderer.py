@@ -1,7 +1,6 @@
 """The renderer draws the same bytes every time, bears every text, and its process is replaced when it dies."""
 
 import asyncio
-import json
 import os
 import signal
 import threading
@@ -18,7 +17,6 @@ from service.figures.figure import contrast, one
 from service.figures.labels import labels
 from service.figures.panels import Figure
 from service.figures.renderer import DrawingFailed, FigureRenderer
-from service.figures.renderer_process import without_tooltips
 from service.figures.vega_lite import specification
 from tests.figures.maps import make_map
 
@@ -117,15 +115,6 @@ async def test_who_leaves_does_not_disturb_the_next(renderer: FigureRenderer) ->
     await asyncio.sleep(0.01)
     task.cancel()
     assert "y" in texts(await renderer.draw(second, "svg"))
-
-
-def test_a_still_picture_keeps_its_data_and_loses_what_moves() -> None:
-    spec = specification(one(make_map(["tooltip", "transform"], ["tooltip"])))
-    text = json.dumps(without_tooltips(spec))
-    assert '"tooltip": [' not in text
-    assert "calculate" not in text
-    assert without_tooltips(spec)["layer"][0]["data"] == spec["layer"][0]["data"]
-    assert without_tooltips(spec)["params"] == spec["params"]
 
 
 async def test_translation_has_priority_over_drawing(renderer: FigureRenderer) -> None:

@@ -68,13 +68,6 @@ def test_they_do_not_inherit_secrets(server: ServerProcess) -> None:
         assert ADMIN_TOKEN.encode() not in inherited
 
 
-def test_a_server_goes_on_after_its_processes_were_paused(server: ServerProcess) -> None:
-    for number in (signal.SIGSTOP, signal.SIGCONT):
-        for process in engines(server):
-            os.kill(process, number)
-    assert status_of_translation(server) == 200
-
-
 async def test_one_process_that_is_killed_is_restarted_while_the_other_goes_on(server: ServerProcess) -> None:
     victim, other = engines(server)
     async with Load(server.url, callers=12) as load:

@@ -1,17 +1,12 @@
 """The Open Inference Protocol, field by field."""
 
-import contextlib
 import gzip
 import json
 from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from service.api.errors import ApiError
-from service.api.request_body import as_bytes, decode_strings
 from service.api.state import Service
 from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
@@ -170,14 +165,6 @@ async def test_bytes_that_do_not_add_up_are_refused_with_a_sentence(
     answer = await post_binary(client, message, data, json_length)
     assert answer.status_code == 400
     assert words in answer.json()["error"]
-
-
-@settings(max_examples=300, deadline=None)
-@given(data=st.binary(max_size=40), texts=st.lists(st.text(max_size=5), max_size=4))
-def test_any_bytes_are_read_or_refused(data: bytes, texts: list[str]) -> None:
-    assert decode_strings("text", as_bytes(texts)) == texts
-    with contextlib.suppress(ApiError):
-        assert as_bytes(decode_strings("text", data)) == data
 
 
 @pytest.mark.parametrize("encoding", ["GZIP", "gzip, deflate", "nonsense"])

@@ -76,11 +76,3 @@ def test_an_address_gets_a_quarter_and_all_of_them_the_whole() -> None:
     bodies.release("a", 60)
     assert bodies.reserve("e", 60)
     assert bodies.held == 400
-
-
-def test_the_largest_body_fits_whatever_the_limit() -> None:
-    bodies = Bodies(limit=10, largest=50)
-    assert bodies.reserve("a", 50)
-    assert not bodies.reserve("b", 1)
-    bodies.release("a", 50)
-    assert bodies.reserve("b", 50)

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from service.engine.errors import EngineFailure, Overloaded
-from service.engine.types import TranslationOptions
 from tests.support.api_client import Client, events_of
 from tests.support.fake_engine import DummyRegistry
 
@@ -36,14 +35,6 @@ async def test_the_last_event_says_if_another_model_translated_where_the_default
     done = events_of((await client.post("/translate/stream", json=TEXT)).text)[-1][1]
     assert done["model"] == other
     assert [(each["code"], each["model"]) for each in done["warnings"]] == [("default_model_failed", other)]
-
-
-async def test_forms_work_and_models_can_be_chosen(client: Client, registry: DummyRegistry) -> None:
-    answer = await client.post("/translate/stream", data={**TEXT, "model": "bahdanau", "max_length": "7"})
-    assert events_of(answer.text)[-1][1]["model"] == "bahdanau-en-fr"
-    options = registry["bahdanau-en-fr"].calls[0][1]
-    assert isinstance(options, TranslationOptions)
-    assert options.max_length == 7
 
 
 @pytest.mark.parametrize(
