@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from service.api.languages import LanguageDetection, language_name
 from service.bundle.repository import Change
 from service.detection import Guess
 from service.embedding import Embedder
-from service.engine import EngineError, Glossary, Languages, ModelInfo, ModelState, Pair, Translates
+from service.engine import EngineError, Glossary, Languages, ModelInfo, Pair, Translates
 from service.glossaries.checks import Entries, InvalidGlossary, glossary_of
 from service.glossaries.folder import GlossaryFolder
 from service.logs import get_logger
@@ -19,52 +19,10 @@ from service.metrics import Metrics
 from service.settings import Settings
 
 if TYPE_CHECKING:
+    from service.engine import Registry
     from service.tracing.otel import OpenTelemetry
 
 log = get_logger(__name__)
-
-
-class RegistryPort(Protocol):
-    """All loaded models, started and stopped with the server; see service.engine.registry.Registry."""
-
-    @property
-    def ready(self) -> bool:
-        """Return whether the models have been started and one of them accepts requests now."""
-
-    @property
-    def dead(self) -> bool:
-        """Return whether every model has failed for good, so that the process should be replaced."""
-
-    @property
-    def stalled(self) -> bool:
-        """Return whether every model that has not failed is stalled."""
-
-    def states(self) -> list[ModelState]:
-        """Return the state of every served model, and of the refused bundles."""
-
-    def models(self) -> list[ModelInfo]:
-        """Return the loaded models."""
-
-    def resolve(self, source: str, target: str, model: str | None = None) -> Translates:
-        """Return the model of a pair; raise UnsupportedLanguage, UnsupportedPair or UnknownModel."""
-
-    def failed_default(self, source: str, target: str) -> str | None:
-        """Return the name of a pair's default if it has failed and another model translates in its place."""
-
-    async def start(self) -> None:
-        """Start the workers and warm them up."""
-
-    async def stop(self, drain: float) -> None:
-        """Stop the workers; running requests may finish within `drain` seconds."""
-
-    async def reload(self, name: str | None = None) -> list[Change]:
-        """Serve the changes in the folder, or only the bundle of this name; raise BundleMissing."""
-
-    async def unused(self) -> list[str]:
-        """Return the names of the bundles in the folder that are neither served nor refused."""
-
-    async def unload(self, name: str) -> None:
-        """Unload a model; raise UnknownModel or LastModel."""
 
 
 @dataclass(slots=True)
@@ -72,7 +30,7 @@ class Service:
     """The service behind routes and middleware; `draining` becomes true once, when the process is told to stop."""
 
     settings: Settings
-    registry: RegistryPort
+    registry: Registry
     metrics: Metrics
     draining: bool = False
     tracing: OpenTelemetry | None = None

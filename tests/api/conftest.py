@@ -9,7 +9,7 @@ from service.api.state import Service
 from service.metrics import Metrics
 from service.settings import Settings
 from tests.support.api_client import Client, calling
-from tests.support.fake_engine import DummyRegistry
+from tests.support.fake_engine import DummyRegistry, service_of
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def service(settings: Settings, registry: DummyRegistry) -> Service:
     metrics = Metrics()
     for translator in registry.translators.values():
         translator.on_event = metrics.record
-    return Service(settings, registry, metrics)
+    return service_of(registry, settings, metrics)
 
 
 @pytest.fixture

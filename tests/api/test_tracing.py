@@ -11,7 +11,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from service.api.app import create_app
-from service.api.state import Service
 from service.bundle.manifest import parse_manifest
 from service.engine.errors import EngineFailure
 from service.engine.translation.translator import Translator
@@ -20,7 +19,7 @@ from service.settings import Settings
 from service.tracing import TracingError, start_tracing
 from service.tracing.otel import OpenTelemetry, open_tracing
 from tests.support.api_client import Client, calling
-from tests.support.fake_engine import DummyRegistry, info_of
+from tests.support.fake_engine import DummyRegistry, info_of, service_of
 from tests.support.fake_worker import MirrorWorker
 from tests.support.manifests import manifest_document
 from tests.support.vocabulary import small_tokenizers
@@ -56,9 +55,7 @@ async def client(spans: InMemorySpanExporter, worker: MirrorWorker) -> AsyncIter
     tracing, registry = OpenTelemetry(provider), Registry()
     described = parse_manifest(manifest_document()), info_of("transformer-en-fr"), small_tokenizers()
     registry.translator = Translator(*described, worker, tracing.listening(Metrics().record))
-    async with calling(
-        create_app(Service(Settings(body_limit=20_000), registry, Metrics(), tracing=tracing))
-    ) as client:
+    async with calling(create_app(service_of(registry, Settings(body_limit=20_000), tracing=tracing))) as client:
         yield client
     provider.shutdown()
 

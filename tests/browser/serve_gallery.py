@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from service.api.state import Service
 from service.engine.jobs import FloatArray
 from service.engine.model_info import ModelInfo
 from service.engine.types import (
@@ -24,10 +23,9 @@ from service.engine.types import (
     TranslationOptions,
 )
 from service.logs import configure_logging
-from service.metrics import Metrics
 from service.server.uvicorn_server import run
 from service.settings import load_settings
-from tests.support.fake_engine import MODELS, DummyRegistry, DummyTranslator, scores_of, words_of
+from tests.support.fake_engine import MODELS, DummyRegistry, DummyTranslator, scores_of, service_of, words_of
 
 SIZES = {
     "transformer": {"cross": {"layers": 2, "heads": 4}, "encoder": {"layers": 3, "heads": 4}, "decoder": None},
@@ -121,4 +119,4 @@ if __name__ == "__main__":
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
     registry = GalleryRegistry(sys.argv[1:] or (*MODELS, "transformer-fr-en"))
-    sys.exit(run(Service(settings, registry, Metrics())))
+    sys.exit(run(service_of(registry, settings)))

@@ -11,21 +11,20 @@ import pytest
 from service.api.app import create_app
 from service.api.state import Service
 from service.embedding import embedder_in
-from service.metrics import Metrics
 from service.settings import Settings
-from tests.support.fake_engine import DummyRegistry
+from tests.support.fake_engine import DummyRegistry, service_of
 
 TEXT = "I see the sea."
 
 
-def service_of(models: Path | None) -> Service:
+def service_in(models: Path | None) -> Service:
     settings = Settings(batch_limit=4, character_limit=500)
-    return Service(settings, DummyRegistry(), Metrics(), embedder=None if models is None else embedder_in(models))
+    return service_of(DummyRegistry(), settings, embedder=None if models is None else embedder_in(models))
 
 
 @pytest.fixture
 async def client(models: Path) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(create_app(service_of(models)), raise_app_exceptions=False)
+    transport = httpx.ASGITransport(create_app(service_in(models)), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
         yield client
 
@@ -124,7 +123,7 @@ async def test_a_wrong_request_for_sentence_attention_is_refused(
 
 
 async def test_without_a_model_the_answer_says_so() -> None:
-    transport = httpx.ASGITransport(create_app(service_of(None)), raise_app_exceptions=False)
+    transport = httpx.ASGITransport(create_app(service_in(None)), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://translucent") as client:
         for answer in (
             await client.post("/embed", json={"inputs": TEXT}),

@@ -9,10 +9,8 @@ import httpx
 from fastapi import FastAPI
 
 from service.api.app import create_app
-from service.api.state import Service
-from service.metrics import Metrics
 from service.settings import Settings
-from tests.support.fake_engine import DummyRegistry
+from tests.support.fake_engine import DummyRegistry, service_of
 
 Client = httpx.AsyncClient
 
@@ -29,7 +27,7 @@ async def calling(app: FastAPI) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def serving(registry: DummyRegistry | None = None, **settings: Any) -> AsyncIterator[Client]:
     """Yield a client of an application with these settings."""
-    async with calling(create_app(Service(Settings(**settings), registry or DummyRegistry(), Metrics()))) as client:
+    async with calling(create_app(service_of(registry or DummyRegistry(), Settings(**settings)))) as client:
         yield client
 
 

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from service.api.state import Service
 from service.bundle.repository import Change
 from service.engine.errors import BundleMissing, EngineError, LastModel, UnknownModel, UnsupportedPair
 from service.engine.events import (
@@ -35,6 +37,11 @@ from service.engine.types import (
     Translation,
     TranslationOptions,
 )
+from service.metrics import Metrics
+from service.settings import Settings
+
+if TYPE_CHECKING:
+    from service.engine import Registry
 
 MODELS = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de")
 
@@ -272,3 +279,10 @@ class DummyRegistry:
         if len(self.translators) == 1:
             raise LastModel("It is the only one.")
         self.unloaded[name] = self.translators.pop(name)
+
+
+def service_of(
+    registry: DummyRegistry, settings: Settings | None = None, metrics: Metrics | None = None, **more: Any
+) -> Service:
+    """Return the service over a dummy engine."""
+    return Service(settings or Settings(), cast("Registry", registry), metrics or Metrics(), **more)

@@ -11,13 +11,12 @@ from functools import partial
 from unittest.mock import patch
 
 from service.access.connections import MOST_OF_ADDRESS, Connections
-from service.api.state import Service
 from service.logs import configure_logging
 from service.metrics import Metrics
 from service.server import uvicorn_server
 from service.server.connection_limits import ConnectionLimits, ConnectionPolicy
 from service.settings import load_settings
-from tests.support.fake_engine import DummyRegistry
+from tests.support.fake_engine import DummyRegistry, service_of
 
 
 class FaultyRegistry(DummyRegistry):
@@ -43,7 +42,7 @@ def main(seconds: float, fault: str = "") -> int:
     connections = partial(Connections, address_limit=limits.pop("address_limit", MOST_OF_ADDRESS))
     policy = partial(ConnectionPolicy, limits=ConnectionLimits(**limits))
     with patch.multiple(uvicorn_server, Connections=connections, ConnectionPolicy=policy):
-        return uvicorn_server.run(Service(settings, registry, metrics))
+        return uvicorn_server.run(service_of(registry, settings, metrics))
 
 
 if __name__ == "__main__":

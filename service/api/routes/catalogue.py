@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from service.api.direct_route import ServiceDep
 from service.api.languages import language_name
 from service.api.schemas.common import Schema
-from service.api.state import RegistryPort
+from service.api.state import Service
 from service.engine import Languages, ModelInfo, ModelState, ModelStateName, pairs_of
 
 router = APIRouter(tags=["Models"])
@@ -128,7 +128,7 @@ async def list_models(request: Request, service: ServiceDep) -> JSONResponse:
     """List the loaded models, with their digests, devices, limits and model cards."""
     registry = service.registry
     states = {state.name: state for state in registry.states()}
-    found = [describe(info, registry, states[info.name]) for info in registry.models()]
+    found = [describe(info, service, states[info.name]) for info in registry.models()]
     processes = service.settings.engine_processes
     # Undecided where the models run in this process, whatever the setting says: under Ray, for example.
     answer = JSONResponse({"models": found, "engine_processes": 0 if processes == "auto" else processes})
@@ -142,13 +142,13 @@ async def list_models(request: Request, service: ServiceDep) -> JSONResponse:
 COPIED = ("name", "version", "architecture", "gallery", "digest", "precision", "device", "device_wanted", "provider")
 
 
-def describe(info: ModelInfo, registry: RegistryPort, state: ModelState) -> dict[str, Any]:
+def describe(info: ModelInfo, service: Service, state: ModelState) -> dict[str, Any]:
     """Return a model as JSON."""
     pairs = [
         {
             "source": source,
             "target": target,
-            "default": not info.gallery and registry.resolve(source, target).info.name == info.name,
+            "default": not info.gallery and service.registry.resolve(source, target).info.name == info.name,
         }
         for source, target in pairs_of(info)
     ]

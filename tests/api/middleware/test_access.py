@@ -11,11 +11,9 @@ import pytest
 from service.access.keys import KeyFileError, add_key
 from service.api.app import create_app
 from service.api.paths import ADMIN, is_public
-from service.api.state import Service
-from service.metrics import Metrics
 from service.settings import Settings
 from tests.support.api_client import Client, serving
-from tests.support.fake_engine import DummyRegistry
+from tests.support.fake_engine import DummyRegistry, service_of
 
 TEXT: dict[str, Any] = {"q": "I lost.", "source": "en", "target": "fr"}
 OPEN = {"/health", "/health/live", "/health/ready", "/languages", "/docs", "/openapi.json", "/", "/learn/"}
@@ -50,7 +48,7 @@ async def post(client: Client, headers: dict[str, str] | None = None, **fields: 
 
 def every_route() -> list[tuple[str, str]]:
     """Return method and path of every route."""
-    app = create_app(Service(Settings(), DummyRegistry(), Metrics()))
+    app = create_app(service_of(DummyRegistry()))
     return [(method, path) for path, methods in app.state.methods.items() for method in methods]
 
 
@@ -175,7 +173,7 @@ async def test_behind_a_trusted_proxy_each_client_counts_for_itself() -> None:
 
 def test_a_file_of_keys_that_is_not_there_stops_the_start_and_says_how_it_is_made(tmp_path: Path) -> None:
     with pytest.raises(KeyFileError, match="translucent keys add"):
-        create_app(Service(Settings(api_keys_file=tmp_path / "none"), DummyRegistry(), Metrics()))
+        create_app(service_of(DummyRegistry(), Settings(api_keys_file=tmp_path / "none")))
 
 
 @pytest.mark.parametrize("limits", [{"require_key": True, "rate_limit": "3/minute"}, {}])
