@@ -54,6 +54,15 @@ _COMMANDS = {
         r"|mi(?:r|ch)|uns|ih[nm]|es|sie|nicht|nie|bitte|jetzt|sofort|mal|etwas|nichts|zwei|drei|weiter)\b))"
     ),
 }
+# How the first verb of a command may become polite: the model tells the right form from the others.
+_POLITE = {
+    "fr": (
+        *(("ie", "yez"), ("e", "ez"), (r"è(\w+)e", r"e\1ez"), (r"è(\w+)e", r"é\1ez"), (r"([lt])\1e", r"\1ez")),
+        *(("s", ending) for ending in ("ez", "sez", "ssez", "tez", "vez")),
+    ),
+    "de": (("(?<=e[lr])e", "n Sie"), ("(?<!e[lr])e", "en Sie"), ("(?<!e)", "en Sie")),
+}
+_FIRST_VERB = re.compile(r"(?:N(?:e |['’]))?(\w+)")
 _NO_COMMAND = re.compile(  # how English sentences begin that are no commands
     r"\b(?:the|an?|th[ei]s[e]?|those|my|your|his|her|its|our|their|i|you|s?he|it|we|they|there|wh\w+|how|is|are|was|were|am"
     r"|do(?! not\b)|does|did|has|can|could|will|would|shall|should|may|might|must|if|in|on|at|by|for|from|with|after"
@@ -81,6 +90,17 @@ def registers_of(text: str, language: str, source: str, source_language: str) ->
     if not found and _COMMANDS[language].search(text) and not (from_english and _is_no_command(source)):
         found.add("familiar")
     return frozenset(found)
+
+
+def polite_forms(command: str, language: str) -> list[str]:
+    """Return what may be the polite form of a familiar command, right or wrong: "Nourrissez" and "Nourrisez"."""
+    language = language_of(language)
+    found = _COMMANDS[language].match(command) and _FIRST_VERB.match(command)
+    if not found:
+        return []
+    verb, rest = command[: found.end()], command[found.end() :]
+    forms = [re.sub(f"{old}$", new, verb, count=1) + rest for old, new in _POLITE[language]]
+    return [form for form in dict.fromkeys(forms) if form != command]
 
 
 def wanted_register(formality: Formality, shown: Collection[Shown]) -> Register | None:

@@ -12,6 +12,7 @@ from service.engine.types import Token
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _STOP = re.compile(r"\s?[.]$")
+_STOP_OR_CALL = re.compile(r"\s?[.!]$")
 
 
 class Words(Protocol):
@@ -33,7 +34,7 @@ class Spelling:
     mark: str = ""  # of the keyboard shortcut
     letter: str = ""  # after the mark
     tail: str = ""  # as the target language writes it
-    no_stop: bool = False  # a full stop that the model adds is left out
+    no_stop: bool = False  # a full stop or an exclamation mark that the model adds is left out
     kept: tuple[str, ...] = ()  # what stays as it is: values as the translation holds them
 
     def source_tokens(self, tokens: Sequence[Token], shift: int = 0) -> tuple[Token, ...]:
@@ -70,7 +71,8 @@ class Spelling:
         if place is not None:
             edits.append(((place, place), self.mark))
         edits.sort()
-        stop = _STOP.search(text) if self.no_stop and not text.endswith("..") else None
+        ending = _STOP if "!" in self.read else _STOP_OR_CALL
+        stop = ending.search(text) if self.no_stop and not text.endswith("..") else None
         end = len(text)
         if stop is not None and stop.start():
             edits.append((stop.span(), ""))
