@@ -9,31 +9,18 @@ from service.bundle.alignment import alignment_weights
 from service.engine.attention.quality_signals import coverage
 from service.engine.errors import InputTooLong, InvalidOption
 from service.engine.events import CoverageMeasured, QualityMeasured
-from service.engine.jobs import MAX_BEAM_SIZE, Hypothesis, ScoringRequest, SentenceJob, SentenceResult, WeightSelection
-from service.engine.scheduling.interface import run_scoring, run_sentences, sentence_stages, within
-from service.engine.search.options import normalised_score, over_vocabulary, penalty_of, search_options
-from service.engine.text.end_marks import MARKS, with_end_mark
-from service.engine.text.registers import (
-    LANGUAGES,
-    Register,
-    Shown,
-    is_other,
-    polite_forms,
-    registers_of,
-    wanted_register,
-)
+from service.engine.jobs import SentenceJob, SentenceResult, WeightSelection
+from service.engine.scheduling.interface import run_sentences, sentence_stages, within
+from service.engine.search.options import over_vocabulary, penalty_of, search_options
 from service.engine.text.segmentation import segment_text
 from service.engine.text.sentence import QualityOptions, Sentence, Translated, assemble
 from service.engine.text.value_keeper import ValueKeeper
 from service.engine.thread_pools import if_many
 from service.engine.translation.loaded_pair import LoadedPair
+from service.engine.translation.rewording import Rewording
 from service.engine.types import Search, Translation, TranslationOptions
-from service.engine.values.locales import language_of
 
 MOST_SENTENCES = 8192  # of one request: as many as may wait
-Chosen = tuple[Translated, Hypothesis, Sequence[Hypothesis]]  # a translation, the hypothesis instead, and the others
-NEARLY = 0.6  # nats a token: what the other register of a sentence may cost
-SAME_VERB = 0.8  # the same, if only the form of its verb is another: "Nourrissez" for "Nourris"
 LONGEST_TOKEN = 32  # characters; with more than so many a token, a given beginning is not even read
 
 
@@ -81,116 +68,9 @@ class SentenceRuns:
         is_greedy = self.options.beam_size == 1 and self.options.formality == "default"
         if prefix or self.trace or is_greedy:  # what the search finds; a stream ends as greedy search does
             return texts
-        if language_of(self.pair.info.target_language) in LANGUAGES:
-            texts = await within(self.deadline, self._in_one_register(texts))
-        return await within(self.deadline, self._with_end_marks(texts))
-
-    async def _with_end_marks(self, texts: list[list[Translated]]) -> list[list[Translated]]:
-        """Return translations that end with the marks of their sentences."""
-        every = [(own, at) for own in texts for at in range(len(own))]
-        ended = [(own, at, ids) for own, at in every if (ids := self._with_end_mark(own[at]))]
-        chosen = [(own[at], replace(own[at].hypotheses[0], ids=ids), own[at].hypotheses[1:]) for own, at, ids in ended]
-        for (own, at, _), new in zip(ended, await self._scored(chosen), strict=True):
-            own[at] = new
-        return texts
-
-    def _with_end_mark(self, found: Translated) -> tuple[int, ...]:
-        """Return the tokens of a translation with the end mark of its sentence; none if it stays as it is."""
-        sentence, tokenizer = found.sentence, self.pair.tokenizers.target
-        if found.ids[-1:] != (tokenizer.eos,) or len(found.ids) < 2 or not found.logprobs:
-            return ()
-        mark = tokenizer.piece(found.ids[-2])[-1:]
-        if mark not in MARKS or sentence.text.endswith(mark):  # nearly always, and quickly
-            return ()
-        text = sentence.translated(found.ids, tokenizer)
-        wanted = with_end_mark(text, sentence.text, self.pair.info.target_language)
-        return () if wanted == text else self._tokens_of(sentence, wanted)
-
-    def _tokens_of(self, sentence: Sentence, translation: str) -> tuple[int, ...]:
-        """Return the tokens of another translation; none if the model could not write it exactly so."""
-        info, tokenizer = self.pair.info, self.pair.tokenizers.target
-        read = sentence.read_target(translation, tokenizer, (info.source_language, info.target_language))
-        ids = (*(token.id for token in read.tokens if token.special is None), tokenizer.eos)
-        limit = search_options(self.options, len(sentence.ids), self.pair.manifest.limits.target_tokens).max_length
-        alike = len(ids) <= limit and sentence.translated(ids, tokenizer) == translation
-        return ids if alike and sentence.is_well_placed(ids, tokenizer) else ()
-
-    async def _in_one_register(self, texts: list[list[Translated]]) -> list[list[Translated]]:
-        """Return translations in the wanted register, or that of most sentences of each text, where the beam has it."""
-        asked = self.options.formality != "default"
-        wrong: list[tuple[list[Translated], int, Register]] = []
-        for own in texts:
-            if len(own) > 1 or asked:
-                shown = [self._shown(result, result.ids) for result in own]
-                wanted = wanted_register(self.options.formality, shown)
-                if wanted is not None:
-                    # A target term that was put in has no log-probabilities, and no other form.
-                    wrong += [
-                        (own, at, wanted)
-                        for at, each in enumerate(shown)
-                        if own[at].logprobs and is_other(each, wanted)
-                    ]
-        wide = replace(self.options, alternatives=MAX_BEAM_SIZE - 1)
-        found = await replace(self, wanted=None)._search([own[at].sentence for own, at, _ in wrong], wide)
-        forms = await self._polite([(own[at], wanted) for own, at, wanted in wrong])
-        chosen = [
-            (own, at, choice)
-            for (own, at, wanted), each, more in zip(wrong, found, forms, strict=True)
-            if (choice := self._in_register(own[at], each, more, wanted)) is not None
-        ]
-        for (own, at, _), new in zip(chosen, await self._scored([choice for *_, choice in chosen]), strict=True):
-            own[at] = new
-        return texts
-
-    async def _polite(self, wrong: Sequence[tuple[Translated, Register]]) -> list[list[Hypothesis]]:
-        """Return commands with their verbs in what may be the polite form, which the search may not have tried."""
-        tokenizer, language = self.pair.tokenizers.target, self.pair.info.target_language
-        forms = [
-            polite_forms(each.sentence.translated(each.ids, tokenizer), language) if wanted == "polite" else []
-            for each, wanted in wrong
-        ]
-        read = [
-            [Hypothesis(ids, (), 0.0, "eos") for form in own if (ids := self._tokens_of(each.sentence, form))]
-            for (each, _), own in zip(wrong, forms, strict=True)
-        ]
-        scored = iter(
-            await self._scored([(each, form, ()) for (each, _), own in zip(wrong, read, strict=True) for form in own])
-        )
-        return [[next(scored).hypotheses[0] for _ in own] for own in read]
-
-    def _in_register(
-        self, old: Translated, found: Translated, forms: Sequence[Hypothesis], wanted: Register
-    ) -> Chosen | None:
-        """Return the likeliest hypothesis of a sentence in a register, if it is nearly as likely as the old one."""
-        score, tokenizer = normalised_score(old.logprobs, penalty_of(self.options)), self.pair.tokenizers.target
-        fitting = [each for each in found.hypotheses if each.score >= score - NEARLY]
-        fitting += [each for each in forms if each.score >= score - SAME_VERB]
-        for best in sorted(fitting, key=lambda each: -each.score):
-            if self._shown(found, best.ids) == {wanted} and found.sentence.is_well_placed(best.ids, tokenizer):
-                return old, best, [each for each in found.hypotheses if each.ids != best.ids]
-        return None
-
-    async def _scored(self, chosen: Sequence[Chosen]) -> list[Translated]:
-        """Return translations by other hypotheses, with the scores that the model gives to their tokens."""
-        wanted, eos = self.wanted or self.pair.wanted, self.pair.tokenizers.target.eos
-        requests = [
-            ScoringRequest(
-                old.sentence.ids, (*best.ids, *(() if best.ids[-1] == eos else (eos,))), self.deadline, wanted
-            )
-            for old, best, _ in chosen
-        ]
-        translated = []
-        for (old, best, others), scores in zip(chosen, await run_scoring(self.pair.worker, requests), strict=True):
-            best = over_vocabulary(best, scores, penalty_of(self.options))
-            hypotheses = (best, *others[: self.options.alternatives])
-            result = SentenceResult(hypotheses, 0.0, 0.0, scores=scores if self.wanted else None)
-            translated.append(replace(self._translated(old.sentence, result, self.options), values=old.values))
-        return translated
-
-    def _shown(self, result: Translated, ids: Sequence[int]) -> Shown:
-        sentence, info = result.sentence, self.pair.info
-        text = sentence.translated(ids, self.pair.tokenizers.target)
-        return registers_of(text, info.target_language, sentence.text, info.source_language)
+        search = replace(self, wanted=None)._search
+        rewording = Rewording(self.pair, self.options, self.deadline, self.wanted, search, self._translated)
+        return await within(self.deadline, rewording.reword(texts))
 
     async def _kept(self, sentences: Sequence[Sentence]) -> list[list[Translated]]:
         results = await self._search(sentences, self.options)

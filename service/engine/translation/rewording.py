@@ -1,0 +1,171 @@
+"""Translations other than the likeliest: in the register of their text, and with the end marks of their sentences."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
+
+from service.engine.jobs import (
+    MAX_BEAM_SIZE,
+    Hypothesis,
+    ScoringRequest,
+    ScoringResult,
+    SentenceResult,
+    WeightSelection,
+)
+from service.engine.scheduling.interface import run_scoring
+from service.engine.search.options import normalised_score, over_vocabulary, penalty_of, search_options
+from service.engine.text.end_marks import MARKS, with_end_mark
+from service.engine.text.registers import (
+    LANGUAGES,
+    Register,
+    Shown,
+    is_other,
+    polite_forms,
+    registers_of,
+    wanted_register,
+)
+from service.engine.text.sentence import Sentence, Translated
+from service.engine.text.value_keeper import Translate
+from service.engine.translation.loaded_pair import LoadedPair
+from service.engine.types import TranslationOptions
+from service.engine.values.locales import language_of
+
+NEARLY = 0.6  # nats a token: what the other register of a sentence may cost
+SAME_VERB = 0.8  # the same, if only the form of its verb is another: "Nourrissez" for "Nourris"
+
+Place = tuple[list[Translated], int]  # a text, and the number of a sentence of it
+Chosen = tuple[Place, Hypothesis, Sequence[Hypothesis]]  # the hypothesis that a sentence gets, and its others
+
+
+@dataclass(frozen=True, slots=True)
+class Rewording:
+    """Rewords the translations of one call; those of greedy search stay, because a stream ends as it does."""
+
+    pair: LoadedPair
+    options: TranslationOptions  # complete
+    deadline: float | None
+    wanted: WeightSelection | None  # the weights that are returned of every translation; None: it is not scored
+    search: Translate  # without scoring
+    translated: Callable[[Sentence, SentenceResult, TranslationOptions], Translated]
+
+    async def reword(self, texts: list[list[Translated]]) -> list[list[Translated]]:
+        """Change the translations of each text, in which every value has its place, and return them."""
+        if language_of(self.pair.info.target_language) in LANGUAGES:
+            await self._put_in_one_register(texts)
+        await self._put_end_marks([(own, at) for own in texts for at in range(len(own))])
+        return texts
+
+    async def _put_in_one_register(self, texts: Sequence[list[Translated]]) -> None:
+        """Put sentences in the wanted register, or that of most of their text, where a translation in it is likely."""
+        asked = self.options.formality != "default"
+        wrong: list[tuple[Place, Register]] = []
+        for own in texts:
+            if len(own) > 1 or asked:
+                shown = [self._shown(result, result.ids) for result in own]
+                wanted = wanted_register(self.options.formality, shown)
+                if wanted is not None:
+                    # A target term that was put in has no log-probabilities, and no other form.
+                    wrong += [
+                        ((own, at), wanted)
+                        for at, each in enumerate(shown)
+                        if own[at].logprobs and is_other(each, wanted)
+                    ]
+        if not wrong:
+            return
+        wide = replace(self.options, alternatives=MAX_BEAM_SIZE - 1)
+        found = await self.search([own[at].sentence for (own, at), _ in wrong], wide)
+        forms = await self._polite([own[at] if wanted == "polite" else None for (own, at), wanted in wrong])
+        chosen = [
+            (place, *choice)
+            for (place, wanted), each, more in zip(wrong, found, forms, strict=True)
+            if (choice := self._in_register(place[0][place[1]], each, more, wanted)) is not None
+        ]
+        scores = await self._score([(own[at], best.ids) for (own, at), best, _ in chosen]) if self.wanted else None
+        self._put(chosen, scores)
+
+    async def _polite(self, commands: Sequence[Translated | None]) -> list[list[Hypothesis]]:
+        """Return commands with their verbs in what may be the polite form, which the search may not have tried.
+
+        Their scores are those that the search would give: it may choose from a shortlist, scoring does not.
+        """
+        target, language = self.pair.tokenizers.target, self.pair.info.target_language
+        read: list[list[tuple[int, ...]]] = []
+        for old in commands:
+            forms = polite_forms(old.sentence.translated(old.ids, target), language) if old else []
+            ids = [ids for form in forms if old and (ids := self._tokens_of(old.sentence, form))]
+            read.append([old.ids, *ids] if old and ids else [])
+        each_with = zip(commands, read, strict=True)
+        scores = iter(await self._score([(old, ids) for old, own in each_with if old for ids in own]))
+        penalty = penalty_of(self.options)
+        found = []
+        for old, own in zip(commands, read, strict=True):
+            scored = [over_vocabulary(Hypothesis(ids, (), 0.0, "eos"), next(scores), penalty) for ids in own]
+            shift = normalised_score(old.logprobs, penalty) - scored[0].score if old and scored else 0.0
+            found.append([replace(each, score=each.score + shift) for each in scored[1:]])
+        return found
+
+    def _in_register(
+        self, old: Translated, found: Translated, forms: Sequence[Hypothesis], wanted: Register
+    ) -> tuple[Hypothesis, list[Hypothesis]] | None:
+        """Return the likeliest hypothesis of a sentence in a register, if it is nearly as likely as the old one."""
+        score, target = normalised_score(old.logprobs, penalty_of(self.options)), self.pair.tokenizers.target
+        fitting = [each for each in found.hypotheses if each.score >= score - NEARLY]
+        fitting += [each for each in forms if each.score >= score - SAME_VERB]
+        for best in sorted(fitting, key=lambda each: -each.score):
+            if self._shown(found, best.ids) == {wanted} and found.sentence.is_well_placed(best.ids, target):
+                return best, [each for each in found.hypotheses if each.ids != best.ids]
+        return None
+
+    def _shown(self, result: Translated, ids: Sequence[int]) -> Shown:
+        sentence, info = result.sentence, self.pair.info
+        text = sentence.translated(ids, self.pair.tokenizers.target)
+        return registers_of(text, info.target_language, sentence.text, info.source_language)
+
+    async def _put_end_marks(self, places: Sequence[Place]) -> None:
+        """Give translations the end marks of their sentences; what comes before keeps its log-probabilities."""
+        ended = [(own, at, ids) for own, at in places if (ids := self._with_end_mark(own[at]))]
+        scores = await self._score([(own[at], ids) for own, at, ids in ended])
+        chosen: list[Chosen] = []
+        for (own, at, ids), scored in zip(ended, scores, strict=True):
+            first, *others = own[at].hypotheses
+            alike = own[at].ids[: len(ids) - 2] == ids[:-2]
+            before = own[at].logprobs[: len(ids) - 2] if alike else ()
+            logprobs = (*before, *map(float, scored.logprobs[len(before) :]))
+            score = normalised_score(logprobs, penalty_of(self.options))
+            chosen.append(((own, at), replace(first, ids=ids, logprobs=logprobs, score=score), others))
+        self._put(chosen, scores if self.wanted else None)
+
+    def _with_end_mark(self, found: Translated) -> tuple[int, ...]:
+        """Return the tokens of a translation with the end mark of its sentence; none if it stays as it is."""
+        sentence, target = found.sentence, self.pair.tokenizers.target
+        if found.ids[-1:] != (target.eos,) or len(found.ids) < 2 or not found.logprobs:
+            return ()
+        mark = target.piece(found.ids[-2])[-1:]
+        if mark not in MARKS or sentence.text.endswith(mark):  # nearly always, and quickly
+            return ()
+        text = sentence.translated(found.ids, target)
+        wanted = with_end_mark(text, sentence.text, self.pair.info.target_language)
+        return () if wanted == text else self._tokens_of(sentence, wanted)
+
+    def _tokens_of(self, sentence: Sentence, translation: str) -> tuple[int, ...]:
+        """Return the tokens of another translation; none if the model could not write it exactly so."""
+        info, target = self.pair.info, self.pair.tokenizers.target
+        read = sentence.read_target(translation, target, (info.source_language, info.target_language))
+        ids = (*(token.id for token in read.tokens if token.special is None), target.eos)
+        limit = search_options(self.options, len(sentence.ids), self.pair.manifest.limits.target_tokens).max_length
+        alike = len(ids) <= limit and sentence.translated(ids, target) == translation
+        return ids if alike and sentence.is_well_placed(ids, target) else ()
+
+    async def _score(self, given: Sequence[tuple[Translated, tuple[int, ...]]]) -> list[ScoringResult]:
+        """Return the scores of the tokens that translations shall have."""
+        wanted, end = self.wanted or self.pair.wanted, (self.pair.tokenizers.target.eos,)
+        closed = [(old, ids if ids[-1:] == end else ids + end) for old, ids in given]
+        requests = [ScoringRequest(old.sentence.ids, ids, self.deadline, wanted) for old, ids in closed]
+        return await run_scoring(self.pair.worker, requests) if requests else []
+
+    def _put(self, chosen: Sequence[Chosen], scores: Sequence[ScoringResult] | None) -> None:
+        """Put other hypotheses in the places of translations."""
+        for ((own, at), best, others), scored in zip(chosen, scores or repeat(None), strict=False):
+            result = SentenceResult((best, *others[: self.options.alternatives]), 0.0, 0.0, scores=scored)
+            new = self.translated(own[at].sentence, result, self.options)
+            own[at] = replace(new, values=own[at].values)
