@@ -36,6 +36,7 @@ LEAST_OWN_SHARE = 0.03
 LEAST_WORDS = 2
 LEAST_LETTERS = 8
 FIRST_IDEOGRAPH = "\u2e80"  # scripts without spaces between words come after it
+NO_LANGUAGE = "zxx"  # the identifier's label of codes and other text in no language (ISO 639-3)
 NOTHING_LANGUAGE = "en"  # clients expect this if nothing was recognised
 
 
@@ -186,9 +187,11 @@ class Detector:
     def other_than(self, text: str, language: str | None) -> str | None:
         """Return the most likely language of a text if it is surely not in the served `language`, else None.
 
-        A language that the library does not know is never doubted; None stands for no language.
+        A language that the library does not know is never doubted, and codes have none; None stands for no language.
         """
         likeliest = self._identifier.likeliest(text)
+        if likeliest == NO_LANGUAGE:
+            return None
         if language is None:
             return likeliest
         known = self._served_languages()

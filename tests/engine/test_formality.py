@@ -5,11 +5,19 @@ import re
 import pytest
 
 from service.engine import InvalidOption, TranslationOptions, formality_note
+from service.engine.text.registers import registers_of
 from service.engine.translation.translator import Translator
+from service.engine.types import Formality
 
 COMMANDS = [
     *("Open the window.", "Press the green button.", "Enter your password.", "Do not touch the wire."),
     *("Close the door behind you.", "Call me tomorrow."),
+]
+LIST = [
+    *COMMANDS,
+    *("Open the door.", "Feed the cat.", "Wait here.", "Turn off the light.", "Wash your hands.", "Save the file."),
+    *("Take out the rubbish.", "Read the instructions.", "Clean the kitchen.", "Water the plants.", "Take the bus."),
+    "Be careful.",
 ]
 FAMILIAR = re.compile(
     r"\b(?:toi|ton|ta|tes|tu|dich|dir|dein\w*|[Ff]erme|[Mm]ets|[Aa]ppelle|[Mm]ach|[Rr]uf|[Ss]ei|[Ff]ais)\b"
@@ -41,6 +49,41 @@ async def test_formality_is_preferred_and_what_is_missing_is_said(shipped: Trans
             each.text,
             said,
         )
+
+
+@BOTH_LANGUAGES
+@pytest.mark.parametrize("formality", ["default", "prefer_more", "prefer_less"])
+async def test_a_list_of_commands_has_one_register_and_no_exclamation(
+    shipped: Translator, formality: Formality
+) -> None:
+    assert len(LIST) == 18
+    [found] = await shipped.translate(["\n".join(LIST)], TranslationOptions(formality=formality))
+    lines = found.text.split("\n")
+    assert [line[-1] for line in lines] == ["."] * len(LIST), lines
+    languages = shipped.info.target_language, "en"
+    shown = [registers_of(line, languages[0], source, languages[1]) for line, source in zip(lines, LIST, strict=True)]
+    assert len(set(shown)) == 1, [*zip(lines, shown, strict=True)]
+    assert shown[0] == {"prefer_more": {"polite"}, "prefer_less": {"familiar"}}.get(formality, shown[0])
+
+
+@BOTH_LANGUAGES
+async def test_a_translation_ends_as_its_sentence_does(shipped: Translator) -> None:
+    sources = ["Open the door.", "Open the door!", "Is the door open?", 'He said: "Open the door!"', "Open the door"]
+    found = [each.text for each in await shipped.translate(sources)]
+    assert [text[-1] for text in found[:3]] == [".", "!", "?"], found
+    assert "!" in found[3]
+    assert found[4][-1].isalpha()
+
+
+async def test_scores_of_a_changed_end_are_those_of_what_is_written(shipped: Translator) -> None:
+    [found] = await shipped.translate(["Open the door."], TranslationOptions(details=True))
+    [plain] = await shipped.translate(["Open the door."])
+    assert found.text == plain.text == found.sentences[0].target_text
+    [scored] = await shipped.score_batch([("Open the door.", found.text)])
+    assert found.sentences[0].token_logprobs == pytest.approx(scored.token_logprobs, abs=1e-4)
+    assert found.qualities[0].quality == plain.qualities[0].quality
+    [greedy] = await shipped.translate(["Open the door."], TranslationOptions(beam_size=1))
+    assert greedy.text.endswith("!")  # otherwise this test shows nothing
 
 
 async def test_details_are_those_of_the_chosen_translation(shipped: Translator) -> None:

@@ -2,7 +2,14 @@
 
 import pytest
 
-from service.engine.text.registers import Shown, formality_note, in_other_register, registers_of, wanted_register
+from service.engine.text.registers import (
+    Shown,
+    formality_note,
+    in_other_register,
+    polite_forms,
+    registers_of,
+    wanted_register,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +48,26 @@ def test_most_sentences_decide_unless_a_formality_is_asked_for() -> None:
     assert wanted_register("default", [familiar, polite]) == "polite"
     assert wanted_register("default", [polite, none]) is None
     assert wanted_register("prefer_more", shown) == "polite"
+
+
+@pytest.mark.parametrize(
+    ("command", "language", "form"),
+    [
+        ("Nourris le chat.", "fr", "Nourrissez le chat."),
+        ("Ne touche pas le fil.", "fr", "Ne touchez pas le fil."),
+        ("Nettoie la cuisine.", "fr", "Nettoyez la cuisine."),
+        ("Sèche les plats.", "fr", "Séchez les plats."),
+        ("Jette la balle.", "fr", "Jetez la balle."),
+        ("Füttere die Katze.", "de", "Füttern Sie die Katze."),
+        ("Drück den Knopf.", "de", "Drücken Sie den Knopf."),
+    ],
+)
+def test_the_polite_form_of_a_command_is_among_those_that_are_tried(command: str, language: str, form: str) -> None:
+    assert form in polite_forms(command, language)
+
+
+def test_only_commands_have_a_polite_form() -> None:
+    assert polite_forms("Le chat dort.", "fr") == polite_forms("Tu dors.", "fr") == []
 
 
 def test_texts_in_another_register_than_most_are_found() -> None:
