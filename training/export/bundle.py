@@ -25,6 +25,7 @@ from training.export.compare import Comparison, Original, ParityLimits
 from training.export.graphs.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
 from training.export.graphs.builder import GraphBuilder
 from training.export.graphs.precision import ALWAYS, MOST_CONSTANTS, Arithmetic, DequantisedArithmetic, Int8Arithmetic
+from training.export.intgemm import Intgemm
 from training.export.manifest import (
     README,
     WEIGHTS,
@@ -61,6 +62,8 @@ class ExportOptions:
     """The output bias of fp32 graphs, where they score other tokens than the original; None: the original's own."""
     text_seen: bool = True
     """Whether the calibration pairs are real text."""
+    intgemm: Intgemm | None = None
+    """The original's own numbers for int8; None: they are chosen here."""
     limits: ParityLimits | None = field(default_factory=ParityLimits)
     """The limits for differences from the original; None: no comparison (only for made-up networks in tests)."""
 
@@ -166,7 +169,9 @@ def write_graphs(
     if "int8" in precisions or "fp16" in precisions:
         products, samples = sample_sites(config, parameters, pairs)
         plan = make_plan(parameters, products, samples, options.text_seen)
-        store = quantised_store(parameters, products, samples, plan, WEIGHTS)
+        if options.intgemm is not None:
+            plan = options.intgemm.plan(plan, products)
+        store = quantised_store(parameters, products, samples, plan, WEIGHTS, options.intgemm)
         stores.append(store)
         if options.float_bias is not None:
             store.add(SCORED_BIAS, suppressed_bias(options.float_bias))

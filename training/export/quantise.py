@@ -15,6 +15,7 @@ from training.data.dataset import EncodedPairs
 from training.export.graphs.architecture import NetworkConfig, make_graphs
 from training.export.graphs.builder import GraphBuilder
 from training.export.graphs.precision import Arithmetic, Plan, Range
+from training.export.intgemm import Intgemm
 from training.export.parameters import Floats, Matrix, Parameters
 from training.export.sessions import open_session, run
 from training.export.weights import WeightStore
@@ -126,8 +127,9 @@ def quantised_store(
     samples: Mapping[str, Floats],
     plan: Plan,
     location: str,
+    intgemm: Intgemm | None = None,
 ) -> WeightStore:
-    """Return every weight once as int8 with its scales, the rest as float32."""
+    """Return every weight once as int8 with its scales, the rest as float32; ``intgemm``: those of the original."""
     store = WeightStore(location)
     for name, matrix in parameters.matrices.items():
         sites = products[name]
@@ -138,13 +140,21 @@ def quantised_store(
             folded = np.repeat([plan.ranges[site].scale for site in sites], sizes).astype(np.float32)
             weight, rows = weight * folded[:, None], rows / folded
             store.add(f"{name}.rows", 1 / folded)
-        _add(store, name, quantise_weight(weight, 1, (rows**2).mean(0) + 1e-8))
+        if intgemm is not None and name in intgemm.weights:
+            _add(store, name, Quantised(*intgemm.integers(name, weight, 1)))
+        else:
+            _add(store, name, quantise_weight(weight, 1, (rows**2).mean(0) + 1e-8))
         if matrix.bias is not None:
             store.add(f"{name}.bias", matrix.bias)
     for name, table in parameters.tables.items():
-        _add(store, name, quantise_weight(table, 0))
+        if intgemm is not None and name in intgemm.weights:
+            _add(store, name, Quantised(*intgemm.integers(name, table, 0)))
+        else:
+            _add(store, name, quantise_weight(table, 0))
     for name, vector in parameters.vectors.items():
         store.add(name, vector)
+    for name, array in () if intgemm is None else intgemm.shifted(parameters, products, plan, store):
+        store.add(name, array)
     return store
 
 

@@ -79,6 +79,7 @@ def _export_options(model: ImportedModel, options: ImportOptions, learned: Learn
         float_bias=model.float_bias,
         shortlist=model.shortlist if learned is None else learned.shortlist,
         text_seen=bool(options.text),
+        intgemm=model.intgemm,
         limits=GATE,
     )
 

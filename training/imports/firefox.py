@@ -16,7 +16,7 @@ from service.bundle.vocabulary import EOS, PAD
 from training.export.shortlist import Shortlist
 from training.imports.files import ImportRefused, card_licence, checksums, language_tag, read_optional_object
 from training.imports.firefox_file import read_content, read_model, read_shortlist
-from training.imports.firefox_network import aligning_layer, firefox_state, network_of
+from training.imports.firefox_network import aligning_layer, firefox_multipliers, firefox_state, network_of
 from training.imports.sentencepiece_file import PieceKind, SentencePieceModel, read_sentencepiece
 from training.imports.source import ImportedModel, Origin, TextSide
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, renumber
@@ -60,18 +60,20 @@ def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
     origin = Origin(
         "firefox", where.name, licence, CREDIT, checksums(folder), "marian", False, _stated(metadata), ROUNDING
     )
+    rows = (source.rows, target.rows)
     return ImportedModel(
         name=options.name,
         source_languages=(languages[0],),
         targets=(TargetLanguage(languages[1]),),
         network=network,
-        parameters=firefox_state(file, network, (source.rows, target.rows), where),
+        parameters=firefox_state(file, network, rows, where),
         source=TextSide.of(models[0], source),
         target=TextSide.of(models[1], target),
         origin=origin,
         alignment=AlignmentHead(aligning_layer(file.options, network, where), 0, "produce"),
         decoding=SEARCH,
         shortlist=_shortlist(folder, models, (source, target), network.share_embeddings),
+        intgemm=firefox_multipliers(file, network, rows, where) if file.weights else None,
     )
 
 

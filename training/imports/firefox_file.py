@@ -29,6 +29,7 @@ _KNOWN_TYPES = {
     0x0402: "float16", 0x0408: "float64", 0x0102: "int16", 0x0104: "int32", 0x4102: "intgemm16",
     0x5101: "intgemm8 packed for AVX2", 0x6101: "intgemm8 packed for AVX-512",
 }  # fmt: skip
+_ACTIVATIONS = "_QuantMultA"
 _MAGIC = 0xF11A48D5013417F5
 
 
@@ -39,7 +40,11 @@ class MarianFile:
     options: Mapping[str, Any]
     """Of the network, from ``special:model.yml``."""
     tensors: dict[str, Array]
-    """As float32, matrices as [inputs, outputs]; without the scales of activations."""
+    """As float32, matrices as [inputs, outputs]; without the multipliers of activations."""
+    weights: dict[str, float]
+    """The multiplier of every tensor of eight bits: the file's integer is the number times that."""
+    activations: dict[str, float]
+    """The multiplier of what a tensor is multiplied by; the tensor ``none`` is the candidates' embeddings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +89,24 @@ def read_model(path: Path) -> MarianFile:
     content.skip_padding()
     options: dict[str, Any] = {}
     tensors: dict[str, Array] = {}
+    weights: dict[str, float] = {}
+    activations: dict[str, float] = {}
     for name, shape, (_, kind, _, size) in zip(names, shapes, headers, strict=True):
         data = content.take("u1", size, f"item {name}")
         if name == OPTIONS:
             options = _options(data.tobytes(), path)
-        elif not name.endswith("_QuantMultA"):
-            tensors[name] = _tensor(data, (name, shape), kind, path)
+            continue
+        values, multiplier = _tensor(data, (name, shape), kind, path)
+        if name.endswith(_ACTIVATIONS):
+            activations[name.removesuffix(_ACTIVATIONS)] = _multiplier(name, values, path)
+            continue
+        tensors[name] = values
+        if multiplier is not None:
+            weights[name] = multiplier
     content.refuse_rest()
     if not options:
         content.refuse(f"it has no {OPTIONS}, so it does not say what network it is")
-    return MarianFile(options, tensors)
+    return MarianFile(options, tensors, weights, activations)
 
 
 def read_shortlist(path: Path, sources: int, targets: int) -> FileShortlist:
@@ -183,8 +196,21 @@ def _options(data: bytes, path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else _refuse(path, f"its {OPTIONS} names no options")
 
 
-def _tensor(data: npt.NDArray[np.uint8], named: tuple[str, tuple[int, ...]], kind: int, path: Path) -> Array:
-    """Return an item's numbers: floats as they are, eight-bit integers divided by the multiplier behind them."""
+def _multiplier(name: str, values: Array, path: Path) -> float:
+    """Return the one number of an item; it must be a multiplier."""
+    found = float(values.reshape(-1)[0])
+    if values.size != 1 or not found > 0:
+        _refuse(path, f"{name} has {values.size} numbers, the first {found:g}; one number above 0 is needed")
+    return found
+
+
+def _tensor(
+    data: npt.NDArray[np.uint8], named: tuple[str, tuple[int, ...]], kind: int, path: Path
+) -> tuple[Array, float | None]:
+    """Return an item's numbers: floats as they are, eight-bit integers divided by the multiplier behind them.
+
+    The multiplier is returned, too.
+    """
     name, shape = named
     count = math.prod(shape)
     needed = {_FLOAT: 4 * count, _INTGEMM8: count + 4}.get(kind)
@@ -193,13 +219,16 @@ def _tensor(data: npt.NDArray[np.uint8], named: tuple[str, tuple[int, ...]], kin
         _refuse(path, f"{name} is {known}; float32 and intgemm8 can be imported")
     if not needed <= len(data) < needed + _ALIGNMENT:
         _refuse(path, f"{name} has {len(data)} bytes, but its shape {shape} needs {needed}")
+    multiplier = None
     if kind == _FLOAT:
         values: Array = data[:needed].view("<f4").reshape(shape).astype(np.float32)
     else:
-        (multiplier,) = data[count:needed].view("<f4")
+        multiplier = float(data[count:needed].view("<f4")[0])
         if not (np.isfinite(multiplier) and multiplier > 0):
             _refuse(path, f"{name} has the multiplier {multiplier:g}; a number above 0 is needed")
-        values = data[:count].view(np.int8).astype(np.float32) / multiplier
+        values = data[:count].view(np.int8).astype(np.float32) / np.float32(multiplier)
         # Tables stand as they are, other matrices as [outputs, inputs] under the shape [inputs, outputs].
         values = values.reshape(shape) if "Wemb" in name else values.reshape(shape[::-1]).T
-    return values if np.isfinite(values).all() else _refuse(path, f"{name} holds numbers that are not finite")
+    if not np.isfinite(values).all():
+        _refuse(path, f"{name} holds numbers that are not finite")
+    return values, multiplier

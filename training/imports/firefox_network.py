@@ -5,12 +5,15 @@ embedding in front of the target, and guided alignment in the first head of one 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from training.export.parameters import StateArrays
+from training.export.intgemm import Intgemm
+from training.export.layouts import EMBEDDING, SOURCE_EMBEDDING, embedding_scale, layout_of
+from training.export.parameters import Floats, StateArrays
 from training.imports.files import ImportRefused
 from training.imports.firefox_file import MarianFile
 from training.imports.tensors import Array, BlockNames, Rows, TensorReader, layers_of, put_embeddings
@@ -93,6 +96,31 @@ def firefox_state(file: MarianFile, network: TransformerConfig, rows: Rows, wher
     put_embeddings(state, width, rows, reader, tables, "decoder_ff_logit_out_b")
     reader.refuse_rest()
     return state
+
+
+def firefox_multipliers(file: MarianFile, network: TransformerConfig, rows: Rows, where: Path) -> Intgemm:
+    """Return the multipliers of the file's integers, and of the activations that they are multiplied by."""
+    target, source = ("Wemb", "Wemb") if network.share_embeddings else ("decoder_Wemb", "encoder_Wemb")
+    weights = _of_columns(file.weights, file, network, rows, where)
+    for ours, theirs, each in ((EMBEDDING, target, rows[1]), (SOURCE_EMBEDDING, source, rows[0])):
+        if theirs in file.weights:
+            scaled = np.float32(file.weights[theirs]) / np.float32(embedding_scale(network))
+            weights[ours] = np.full(len(each), scaled)
+    inputs = _of_columns(file.activations, file, network, rows, where)
+    activations = {name: columns[0] for name, columns in inputs.items() if np.ptp(columns) == 0}
+    if (output := file.activations.get("none", file.activations.get(target))) is not None:
+        activations[EMBEDDING] = np.float32(output)
+    return Intgemm(weights, activations)
+
+
+def _of_columns(
+    numbers: Mapping[str, float], file: MarianFile, network: TransformerConfig, rows: Rows, where: Path
+) -> dict[str, Floats]:
+    """Return a number of each tensor for the columns of our matrices, which hold several tensors; none if one lacks."""
+    tensors = {name: np.full_like(array, numbers.get(name, np.nan)) for name, array in file.tensors.items()}
+    state = firefox_state(replace(file, tensors=tensors), network, rows, where)
+    columns = {name: matrix.weight[0] for name, matrix in layout_of(network).parameters(state).matrices.items()}
+    return {name: each for name, each in columns.items() if np.isfinite(each).all()}
 
 
 class _Tensors(TensorReader):

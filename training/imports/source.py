@@ -9,6 +9,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
+from training.export.intgemm import Intgemm
 from training.export.parameters import SUPPRESSED, StateArrays
 from training.export.shortlist import Shortlist
 from training.imports.sentencepiece_file import SentencePieceModel
@@ -89,6 +90,8 @@ class ImportedModel:
     """Whether a source is closed by </s>."""
     shortlist: Shortlist | None = None
     """The original's own, for int8."""
+    intgemm: Intgemm | None = None
+    """The original's own numbers for int8, if it has any."""
 
     @property
     def vocabulary_size(self) -> int:

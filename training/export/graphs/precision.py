@@ -31,6 +31,8 @@ class Range(NamedTuple):
 
     scale: float
     zero: int
+    shifted: bool = False
+    """Whether ``q`` ends at 254: as intgemm's, which is -127 to 127 with 127 added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,8 @@ class Int8Arithmetic(Arithmetic):
         bias = graph.weight(f"{name}.bias") if f"{name}.bias" in graph.store else ""
         if name in self._plan.by_row:
             return self._by_row(graph, operands[0].tensor, weight, scale, bias)
+        if f"{name}.{SHIFTED}" in graph.store:
+            return self._shifted(graph, name, operands[0])
         ranges = [self._plan.ranges[operand.site] for operand in operands]
         parts = [self._quantise(graph, operand.tensor, r) for operand, r in zip(operands, ranges, strict=True)]
         joined = parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=-1)
@@ -189,6 +193,12 @@ class Int8Arithmetic(Arithmetic):
         # The parts have one zero point; their different scales are folded into the rows of the matrix.
         factor = ranges[0].scale if len(parts) == 1 else 1.0
         return self._multiply(graph, joined, weight, Range(factor, ranges[0].zero), scale, bias)
+
+    def _shifted(self, graph: GraphBuilder, name: str, operand: Operand) -> str:
+        """Multiply as intgemm does, in its order: the bias takes back what was added to the input."""
+        quantised = self._quantise(graph, operand.tensor, self._plan.ranges[operand.site])
+        weight, scale, bias = (graph.weight(f"{name}.{part}") for part in ("weight", SHIFTED, f"{SHIFTED}_bias"))
+        return graph.fused("MatMulIntegerToFloat", quantised, weight, self.number(graph, 1.0), scale, "", "", bias)
 
     def lookup(self, graph: GraphBuilder, table: str, ids: str) -> str:
         """Rows of a table: only those are expanded."""
@@ -240,7 +250,10 @@ class Int8Arithmetic(Arithmetic):
         key = ("quantised", tensor, site)
         if key not in graph.made:
             scale, zero = self.number(graph, site.scale), graph.constant(np.array(site.zero, np.uint8))
-            graph.made[key] = graph.op("QuantizeLinear", tensor, scale, zero)
+            quantised = graph.op("QuantizeLinear", tensor, scale, zero)
+            if site.shifted:
+                quantised = graph.op("Clip", quantised, "", graph.constant(np.array(254, np.uint8)))
+            graph.made[key] = quantised
         return graph.made[key]
 
     def _by_row(self, graph: GraphBuilder, tensor: str, weight: str, scale: str, bias: str) -> str:
@@ -254,6 +267,8 @@ class Int8Arithmetic(Arithmetic):
         return graph.op("Add", result, bias) if bias else result
 
 
+SHIFTED = "shifted"
+"""The end of the names of the scale and, with ``_bias``, of the bias of a product as intgemm computes it."""
 ALWAYS = "output.always"
 """The name of the tokens of ``always`` in the weight store, if there are too many for a constant."""
 MOST_CONSTANTS = 1024
