@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,9 @@ from training.imports.vocabulary import UNK
 
 GATE = ParityLimits(pairs=16, longest=64)
 """The exporter's own limits, over fewer and shorter sentences: a step of the gate ranks the whole vocabulary."""
+
+OWN_INTEGERS = replace(GATE, agreement=0.8, links=0.5, logprobs=0.5)
+"""For a model that has integers of its own: how far they are from its floats was its authors' choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def _export_options(model: ImportedModel, options: ImportOptions, learned: Learn
         shortlist=model.shortlist if learned is None else learned.shortlist,
         text_seen=bool(options.text),
         intgemm=model.intgemm,
-        limits=GATE,
+        limits=GATE if model.intgemm is None else OWN_INTEGERS,
     )
 
 

@@ -229,11 +229,11 @@ class Int8Arithmetic(Arithmetic):
 
     def columns(self, graph: GraphBuilder, table: str, site: str, factor: float) -> tuple[str, str]:
         """Return scale and bias, computed at load time; the bias includes the zero point's part of the product."""
-        scale_of, zero = self._plan.ranges[site]
-        scale = graph.op("Mul", graph.weight(f"{table}.scale"), self.number(graph, scale_of * factor))
+        of_input = self._plan.ranges[site]
+        scale = graph.op("Mul", graph.weight(f"{table}.scale"), self.number(graph, of_input.scale * factor))
         sums = graph.op("Cast", graph.weight(f"{table}.weight"), to=TensorProto.INT32)
         sums = graph.op("Cast", graph.op("ReduceSum", sums, graph.integers(1), keepdims=0), to=TensorProto.FLOAT)
-        shift = graph.op("Mul", graph.op("Mul", sums, self.number(graph, zero)), scale)
+        shift = graph.op("Mul", graph.op("Mul", sums, self.number(graph, of_input.zero)), scale)
         return scale, graph.op("Sub", graph.weight(OUTPUT_BIAS), shift)
 
     def integers(self, graph: GraphBuilder, operand: Operand, shape: str, weight: str) -> str:
@@ -250,10 +250,9 @@ class Int8Arithmetic(Arithmetic):
         key = ("quantised", tensor, site)
         if key not in graph.made:
             scale, zero = self.number(graph, site.scale), graph.constant(np.array(site.zero, np.uint8))
-            quantised = graph.op("QuantizeLinear", tensor, scale, zero)
-            if site.shifted:
-                quantised = graph.op("Clip", quantised, "", graph.constant(np.array(254, np.uint8)))
-            graph.made[key] = quantised
+            if site.shifted:  # of floats, because ONNX Runtime clips uint8 one by one, and joins this one with a Relu
+                tensor = graph.op("Clip", tensor, "", self.number(graph, 127 * np.float32(site.scale)))
+            graph.made[key] = graph.op("QuantizeLinear", tensor, scale, zero)
         return graph.made[key]
 
     def _by_row(self, graph: GraphBuilder, tensor: str, weight: str, scale: str, bias: str) -> str:
