@@ -146,9 +146,12 @@ def firefox(
         Path | None,
         typer.Option(help="A downloaded list of models, which names the files of the pair.", exists=True),
     ] = None,
+    seven_bits: Annotated[
+        bool, typer.Option("--seven-bits", help="For a server with an x86 processor without VNNI.")
+    ] = False,
 ) -> None:
     """Import a translation model of Firefox."""
-    known = FirefoxOptions(output.name, source_language, target_language, licence)
+    known = FirefoxOptions(output.name, source_language, target_language, licence, seven_bits)
     options = _options(text, None, with_fp32, faithful)
     if from_index is None:
         _write(read_firefox(folder, known), output, options)

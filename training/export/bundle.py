@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from service.bundle.exact_products import WEIGHT_BITS
 from service.bundle.load import is_bundle
 from service.bundle.manifest import (
     FLOAT_WEIGHTS_NAME,
@@ -179,7 +180,7 @@ def write_graphs(
             if always is not None and len(always) > MOST_CONSTANTS:
                 store.add(ALWAYS, always.astype(np.int64))
             arithmetic = Int8Arithmetic(plan, always, options.used_shortlist is not None)
-            sections["int8"] = _write(config, arithmetic, store, folder, "int8")
+            sections["int8"] = _write(config, arithmetic, store, folder, "int8", options.intgemm is not None)
         if "fp16" in precisions:
             sections["fp16"] = _write(config, DequantisedArithmetic(), store, folder, "fp16")
     if "fp32" in precisions:
@@ -214,11 +215,18 @@ def write_compared_graphs(
 
 
 def _write(
-    config: NetworkConfig, arithmetic: Arithmetic, store: WeightStore, folder: Path, precision: Precision
+    config: NetworkConfig,
+    arithmetic: Arithmetic,
+    store: WeightStore,
+    folder: Path,
+    precision: Precision,
+    eight_bits: bool = False,
 ) -> dict[str, Any]:
     graphs = make_graphs(config, arithmetic)
     for kind in GRAPH_KINDS:
         graph = GraphBuilder(kind, store)
+        if precision == "int8" and eight_bits:
+            graph.note(WEIGHT_BITS, "8")
         if kind == "forced" and SCORED_BIAS in store:
             graph.in_place_of[OUTPUT_BIAS] = SCORED_BIAS
         getattr(graphs, kind)(graph)

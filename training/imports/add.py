@@ -35,6 +35,8 @@ class AddOptions:
     licence: str | None = None
     index: Path | None = None
     """For Firefox: a downloaded list of models, by which the files of the pair are chosen."""
+    seven_bits: bool = False
+    """For Firefox: see ``FirefoxOptions``."""
     text: Sequence[str] = ()
     """Sentences of the source language, which make int8 faster."""
 
@@ -82,7 +84,9 @@ def format_of(path: Path) -> Format:
 
 
 def _firefox(path: Path, options: AddOptions) -> ImportedModel:
-    return read_firefox(path, FirefoxOptions("firefox", options.source, options.target, options.licence))
+    return read_firefox(
+        path, FirefoxOptions("firefox", options.source, options.target, options.licence, options.seven_bits)
+    )
 
 
 def _argos(path: Path, options: AddOptions) -> ImportedModel:

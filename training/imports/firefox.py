@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime
 
+from service.bundle.exact_products import products_are_exact
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
 from service.bundle.vocabulary import EOS, PAD
 from training.export.shortlist import Shortlist
@@ -22,9 +24,13 @@ from training.imports.source import ImportedModel, Origin, TextSide
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, renumber
 
 LICENCE, CREDIT = "MPL-2.0", "Firefox Translations, Mozilla and the Bergamot project"
-ROUNDING = (
-    "The weights of the original have eight bits and one scale a matrix. The int8 graphs hold them in seven bits, "
-    "which this engine's products need on every processor, with a scale for every column."
+KEPT = (
+    "The int8 graphs compute with the original's own integers, eight bits and one scale a matrix, and with its own "
+    "scales of activations where it has them. On x86 they need a processor with VNNI."
+)
+ROUNDED = (
+    "The int8 graphs have weights of seven bits with a scale for every column, whose products are exact on every "
+    "processor; they are not the original's own integers."
 )
 TEST_SETS = ("flores",)
 SEARCH = DecodingDefaults(1, 1.0, early_stopping=True, repetition_guard=False)
@@ -41,6 +47,8 @@ class FirefoxOptions:
     """A language; None: as ``metadata.json`` or the names of the files say."""
     target: str | None = None
     licence: str | None = None
+    seven_bits: bool = False
+    """Whether int8 is rounded again, for x86 processors without VNNI; always so where this is one."""
 
 
 def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
@@ -56,11 +64,22 @@ def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
     vocabularies = [_vocabulary(model, len(file.tensors[table]), path)
                     for model, table, path in zip(models, tables, paths, strict=True)]  # fmt: skip
     source, target = of_one_size(*vocabularies)
+    rows = (source.rows, target.rows)
+    intgemm = None
+    if file.weights and not options.seven_bits and products_are_exact(onnxruntime.InferenceSession):
+        intgemm = firefox_multipliers(file, network, rows, where)
     licence = options.licence or card_licence(folder / "README.md") or LICENCE
     origin = Origin(
-        "firefox", where.name, licence, CREDIT, checksums(folder), "marian", False, _stated(metadata), ROUNDING
+        "firefox",
+        where.name,
+        licence,
+        CREDIT,
+        checksums(folder),
+        "marian",
+        False,
+        _stated(metadata),
+        ROUNDED if intgemm is None else KEPT,
     )
-    rows = (source.rows, target.rows)
     return ImportedModel(
         name=options.name,
         source_languages=(languages[0],),
@@ -73,7 +92,7 @@ def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
         alignment=AlignmentHead(aligning_layer(file.options, network, where), 0, "produce"),
         decoding=SEARCH,
         shortlist=_shortlist(folder, models, (source, target), network.share_embeddings),
-        intgemm=firefox_multipliers(file, network, rows, where) if file.weights else None,
+        intgemm=intgemm,
     )
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import onnxruntime
 
-from service.engine.errors import BundleCorrupt, DeviceUnavailable
+from service.bundle.exact_products import WEIGHT_BITS, products_are_exact
+from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
 from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log_once
 
 
@@ -66,7 +67,18 @@ def open_session(
             raise DeviceUnavailable(f"{name}: cannot be run on CUDA ({_first_line(error)}).") from error
         raise BundleCorrupt(f"{name}: ONNX Runtime cannot load it ({_first_line(error)}).") from error
     check_provider(session.get_providers(), placement, name)
+    if session.get_modelmeta().custom_metadata_map.get(WEIGHT_BITS) == "8" and not exact_here():
+        raise BundleIncompatible(
+            f"{name}: its weights have eight bits, whose products this processor (x86 without VNNI) cannot add up "
+            "exactly; import the model again on this machine, or anywhere with --seven-bits."
+        )
     return session
+
+
+@functools.cache
+def exact_here() -> bool:
+    """Return whether this processor adds up products of eight-bit integers exactly."""
+    return products_are_exact(lambda graph: onnxruntime.InferenceSession(graph, providers=[CPU]))
 
 
 def check_kernels(graph: Path | bytes, placement: Placement, name: str) -> None:

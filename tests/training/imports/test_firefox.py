@@ -11,20 +11,21 @@ import torch
 from service.bundle.limits import length_limit
 from service.bundle.load import load_bundle
 from service.bundle.vocabulary import EOS
+from service.engine.errors import BundleIncompatible
 from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model
 from tests.support.decoding import decode
-from tests.support.exported import LOOSE
 from tests.support.marian_files import FIRST, candidates
-from tests.support.marian_reference import UNKNOWN
+from tests.support.marian_reference import UNKNOWN, MarianReference
 from tests.training.commands import call, figures, lines, refusal, run
 from tests.training.imports.firefox_models import ENGLISH, FRENCH, StudentFolder, student_folder
 from training.data.batching import collate
-from training.imports.bundle import ImportOptions
+from training.export.graphs.precision import Plan, Range
+from training.imports.bundle import ImportOptions, write_import
 from training.imports.check import served_translations
 from training.imports.firefox import FirefoxOptions, read_firefox
-from training.imports.network import import_bundle, network_of
+from training.imports.network import network_of
 from training.imports.source import ImportedModel
 
 SENTENCES = 200
@@ -96,24 +97,60 @@ def test_beam_search_keeps_each_hypothesis_with_its_own_cells(bundle: Path, mode
         np.testing.assert_allclose(forced.logprobs, ours.logprobs, atol=1e-4)
 
 
-def test_eight_bits_choose_among_the_candidates_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = student_folder(tmp_path / "enfr", int8=True, soft=True)
+@pytest.fixture(scope="module")
+def quantised(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudentFolder, ImportedModel, Path]:
+    """Return a student with weights of eight bits, as it is imported, and its int8 bundle."""
+    place = tmp_path_factory.mktemp("quantised")
+    folder = student_folder(place / "enfr", int8=True, soft=True)
     model = read_firefox(folder.path, FirefoxOptions("firefox-en-fr"))
+    write_import(model, place / "int8", ImportOptions(precisions=("int8",)))
+    return folder, model, place / "int8"
+
+
+def test_eight_bits_make_the_words_that_intgemm_makes(quantised: tuple[StudentFolder, ImportedModel, Path]) -> None:
+    folder, model, bundle = quantised
     assert model.shortlist is not None
-    monkeypatch.setattr("training.imports.bundle.GATE", replace(LOOSE, pairs=16, longest=64))
-    import_bundle(model, tmp_path / "int8", ImportOptions(precisions=("int8",)))
-    engine, sources = load_model(load_bundle(tmp_path / "int8"), ModelSettings()), sources_of(model, 40)
-    together, same, steps = translate(engine, model, sources, 1), 0, 0
+    engine, sources = load_model(load_bundle(bundle), ModelSettings()), sources_of(model, 100)
+    together, intgemm = translate(engine, model, sources, 1), MarianReference(folder.student)
     assert together[:5] == [translate(engine, model, [source], 1)[0] for source in sources[:5]]
     for source, ours in zip(sources, together, strict=True):
         allowed = np.flatnonzero(model.shortlist.allowed(source))
         assert set(ours.ids) <= set(allowed.tolist())
+        factor = (limit_of(source, model) - 0.5) / len(source)
         rows = sorted(model.rows[1][allowed].tolist())
-        expected = folder.reference.greedy(model.rows[0][source].tolist(), rows).ids
-        equal = model.rows[1][list(ours.ids)][: len(expected)] == np.array(expected[: len(ours.ids)])
-        agreed = int(equal.argmin()) if not equal.all() else len(equal)  # where they part, they go on differently
-        same, steps = same + agreed, steps + min(agreed + 1, len(equal))
-    assert same > 0.9 * steps
+        expected = intgemm.greedy(model.rows[0][source].tolist(), rows, length_factor=factor)
+        assert tuple(model.rows[1][list(ours.ids)].tolist()) == expected.ids
+
+
+def test_eight_bits_are_refused_where_their_products_are_not_exact(
+    quantised: tuple[StudentFolder, ImportedModel, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder, _, bundle = quantised
+    monkeypatch.setattr("service.engine.model.session.exact_here", lambda: False)
+    with pytest.raises(
+        BundleIncompatible, match="import the model again on this machine, or anywhere with --seven-bit"
+    ):
+        load_model(load_bundle(bundle), ModelSettings())
+    monkeypatch.setattr("training.imports.firefox.products_are_exact", lambda _: False)
+    model = read_firefox(folder.path, FirefoxOptions("firefox-en-fr"))
+    made = write_import(model, tmp_path / "seven", ImportOptions(precisions=("int8",)))
+    assert translate(load_model(load_bundle(made), ModelSettings()), model, sources_of(model, 1), 1)
+    assert "seven bits" in (made / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_product_without_a_multiplier_of_its_input_has_a_scale_for_every_row(
+    quantised: tuple[StudentFolder, ImportedModel, Path],
+) -> None:
+    _, model, _ = quantised
+    assert model.intgemm is not None
+    name, other = "decoder.0.cross.query", "decoder.0.cross.output"
+    products = {each: (each,) for each in (name, other)}
+    activations = {each: number for each, number in model.intgemm.activations.items() if each != name}
+    plan = replace(model.intgemm, activations=activations).plan(
+        Plan({each: Range(1.0, 3) for each in products}, frozenset([other])), products
+    )
+    assert plan.by_row == {name}
+    assert plan.ranges[other].scale == pytest.approx(1 / 20)
 
 
 def test_the_card_gives_licence_credit_and_the_scores_as_their_own(bundle: Path) -> None:
