@@ -120,6 +120,7 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "another shape": (item("decoder_l1_rnn_W", shape=(16, 64)), r"has the shape \(16, 64\); \(32, 32\) is needed"),
     "multiplier 0": (data("decoder_l1_rnn_W", 32 * 32, 0.0), "the multiplier 0"),
     "multiplier nan": (data("decoder_l1_rnn_W", 32 * 32, float("nan")), "the multiplier nan"),
+    "input's multiplier 0": (data("decoder_l1_rnn_W_QuantMultA", 0, 0.0), "the first 0; one number above 0"),
     "weight nan": (data("decoder_l1_rnn_bf", 0, float("nan")), "decoder_l1_rnn_bf holds numbers that are not finite"),
     "two of one name": (items(lambda found: [*found, found[0]]), "two items of one name"),
     "missing": (items(lambda found: [each for each in found if each.name != "decoder_l2_rnn_Wf"]),
