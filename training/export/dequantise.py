@@ -20,6 +20,8 @@ from training.recipe import Recipe, parse_recipe, transformer_config
 
 Arrays = dict[str, npt.NDArray[Any]]
 _ONE = np.ones(1, np.float32)
+_AXES = {"rows": 0, "scale": 1, "bias": 1}
+"""The axis of a matrix along which an array lies that a graph does not use but notes."""
 
 
 class BundleReadError(ValueError):
@@ -90,10 +92,10 @@ def _stored_arrays(path: Path) -> Arrays:
             file = path.parent / place["location"]
             result[tensor.name] = _read(file, dtype, tuple(tensor.dims), int(place["offset"]))
     for note in model.metadata_props:
-        stem = note.key.removesuffix(".rows")
-        if stem != note.key:
-            rows = (len(result[f"{stem}.weight"]),)
-            result[note.key] = _read(file, np.dtype(np.float32), rows, int(note.value))
+        stem, _, part = note.key.rpartition(".")
+        if part in _AXES:
+            size = result[f"{stem}.weight"].shape[_AXES[part]]
+            result[note.key] = _read(file, np.dtype(np.float32), (size,), int(note.value))
     return result
 
 

@@ -21,6 +21,7 @@ from tests.support.marian_reference import UNKNOWN, MarianReference
 from tests.training.commands import call, figures, lines, refusal, run
 from tests.training.imports.firefox_models import ENGLISH, FRENCH, StudentFolder, student_folder
 from training.data.batching import collate
+from training.export.dequantise import dequantise_bundle
 from training.export.graphs.precision import Plan, Range
 from training.imports.bundle import ImportOptions, write_import
 from training.imports.check import served_translations
@@ -120,6 +121,13 @@ def test_eight_bits_make_the_words_that_intgemm_makes(quantised: tuple[StudentFo
         rows = sorted(model.rows[1][allowed].tolist())
         expected = intgemm.greedy(model.rows[0][source].tolist(), rows, length_factor=factor)
         assert tuple(model.rows[1][list(ours.ids)].tolist()) == expected.ids
+
+
+def test_eight_bits_are_read_back_as_they_were(quantised: tuple[StudentFolder, ImportedModel, Path]) -> None:
+    _, model, bundle = quantised
+    for name, array in dequantise_bundle(bundle).items():
+        if name != "output_bias":  # what is never produced has another bias
+            np.testing.assert_allclose(array.numpy(), model.state[name], rtol=1e-5, atol=1e-7)
 
 
 def test_eight_bits_are_refused_where_their_products_are_not_exact(

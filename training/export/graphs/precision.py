@@ -198,6 +198,9 @@ class Int8Arithmetic(Arithmetic):
         """Multiply as intgemm does, in its order: the bias takes back what was added to the input."""
         quantised = self._quantise(graph, operand.tensor, self._plan.ranges[operand.site])
         weight, scale, bias = (graph.weight(f"{name}.{part}") for part in ("weight", SHIFTED, f"{SHIFTED}_bias"))
+        for own in (f"{name}.scale", f"{name}.bias"):  # not used here, but needed to read the weights back
+            if own in graph.store:
+                graph.root.note(own, str(graph.store.offset(own)))
         return graph.fused("MatMulIntegerToFloat", quantised, weight, self.number(graph, 1.0), scale, "", "", bias)
 
     def lookup(self, graph: GraphBuilder, table: str, ids: str) -> str:
