@@ -253,8 +253,8 @@ class Int8Arithmetic(Arithmetic):
         key = ("quantised", tensor, site)
         if key not in graph.made:
             scale, zero = self.number(graph, site.scale), graph.constant(np.array(site.zero, np.uint8))
-            if site.shifted:  # of floats, because ONNX Runtime clips uint8 one by one, and joins this one with a Relu
-                tensor = graph.op("Clip", tensor, "", self.number(graph, 127 * np.float32(site.scale)))
+            if site.shifted:  # QuantizeLinear ends at 255
+                tensor = graph.op("Clip", tensor, "", self.number(graph, 127 * site.scale))
             graph.made[key] = graph.op("QuantizeLinear", tensor, scale, zero)
         return graph.made[key]
 
