@@ -2,9 +2,7 @@
 
 import torch
 
-from training.networks.bahdanau import Bahdanau
-from training.networks.build import build_network
-from training.networks.transformer import Transformer
+from training.networks.build import Network, build_network
 from training.recipe import BahdanauConfig, TransformerConfig
 
 VOCABULARY = 40
@@ -58,7 +56,7 @@ VARIANTS: dict[str, TransformerConfig | BahdanauConfig] = {
 }
 
 
-def network(config: TransformerConfig | BahdanauConfig, seed: int = 0) -> Transformer | Bahdanau:
+def network(config: TransformerConfig | BahdanauConfig, seed: int = 0) -> Network:
     """Return a network in evaluation mode with random parameters far from zero, the same for the same seed."""
     torch.manual_seed(seed)
     made = build_network(config, VOCABULARY).eval()

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from service.bundle.vocabulary import EOS
 from training.data.batching import pad
-from training.networks.interface import Network
+from training.networks.build import Network
 
 BATCH_TOKENS = 4096
 """Source positions of a batch, including padding, for all beams."""
@@ -17,14 +17,13 @@ BATCH_TOKENS = 4096
 @contextmanager
 def evaluating(network: Network) -> Iterator[torch.device]:
     """Switch off dropout and gradients in this context; yield the network's device."""
-    module = network if isinstance(network, nn.Module) else nn.Identity()
-    before = module.training
-    module.eval()
+    before = network.training
+    network.eval()
     try:
         with torch.no_grad():
-            yield next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
+            yield next(network.parameters()).device
     finally:
-        module.train(before)
+        network.train(before)
 
 
 def pad_sources(sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:

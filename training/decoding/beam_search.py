@@ -10,7 +10,8 @@ from service.bundle.limits import WRAP_TOKENS, length_limit
 from service.bundle.manifest import EarlyStopping
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.decoding import repetition
-from training.networks.interface import Memory, Network, State
+from training.networks.build import Network
+from training.networks.interface import Memory, State
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from service.bundle.limits import length_limit
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.decoding import repetition
 from training.decoding.batches import evaluating, length_groups, pad_sources
-from training.networks.interface import Network
+from training.networks.build import Network
 
 
 def greedy(

@@ -10,7 +10,7 @@ import torch
 from service.bundle.vocabulary import EOS
 from training.data.batching import collate
 from training.decoding.batches import evaluating, length_groups
-from training.networks.interface import Network
+from training.networks.build import Network
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from service.bundle.vocabulary import EOS, visible_range
 from service.bundle.wrapping import Segment, Span, cut_sentence, join, whole_text
 from training.decoding.batches import evaluating, length_groups, pad_sources
 from training.decoding.beam_search import Hypothesis, SearchOptions, beam_search
-from training.networks.interface import Network
+from training.networks.build import Network
 
 
 def search(

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from service.bundle.vocabulary import BOS
-from training.networks.bahdanau import Bahdanau
+from training.networks.build import Network
 from training.networks.transformer import Transformer
 
 
-def gradient_times_input(network: Transformer | Bahdanau, source: Sequence[int], target: Sequence[int]) -> Tensor:
+def gradient_times_input(network: Network, source: Sequence[int], target: Sequence[int]) -> Tensor:
     """Return [T, S] for a source and a target, both ending with </s>: row t belongs to target token t."""
     found: list[Tensor] = []
 
@@ -28,7 +28,7 @@ def gradient_times_input(network: Transformer | Bahdanau, source: Sequence[int],
 
 
 def target_logprobs(
-    network: Transformer | Bahdanau, source: Sequence[int], target: Sequence[int], change: Callable[[Tensor], Tensor]
+    network: Network, source: Sequence[int], target: Sequence[int], change: Callable[[Tensor], Tensor]
 ) -> Tensor:
     """Return the log-probability of each target token, [T]; `change` replaces the source's embeddings [1, S, E]."""
     table = network.source_embedding

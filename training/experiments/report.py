@@ -22,7 +22,7 @@ from training.evaluation.scores import TEACHING_SOURCES
 from training.evaluation.test_sets import load_development
 from training.experiments.grid import sample_of
 from training.export.card import recipe_text
-from training.networks.interface import Network
+from training.networks.build import Network
 from training.runs.folder import RunFolder
 from training.trainer.checkpoints import Trained
 

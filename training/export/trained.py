@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor, nn
+from torch import Tensor
 
 from service.bundle.vocabulary import BOS, PAD
 from training.data.batching import Batch, batch_of
@@ -19,7 +19,7 @@ from training.export.graphs.architecture import NetworkConfig
 from training.export.manifest import Subwords, describe
 from training.export.parameters import SUPPRESSED, Floats, StateArrays
 from training.export.quantise import IdPair
-from training.networks.interface import Network
+from training.networks.build import Network
 from training.networks.transformer import sinusoidal_positions
 from training.recipe import Recipe, TransformerConfig
 
@@ -46,13 +46,11 @@ class NetworkOriginal:
     name, graphs = "PyTorch", None
 
     def __init__(self, network: Network, config: NetworkConfig) -> None:
-        assert isinstance(network, nn.Module)
-        network.eval()
-        self._network, self._module, self._config = network, network, config
+        self._network, self._config = network.eval(), config
 
     def state(self) -> StateArrays:
         """Return the network's parameters."""
-        return {name: tensor.detach().float().cpu().numpy() for name, tensor in self._module.state_dict().items()}
+        return {name: tensor.detach().float().cpu().numpy() for name, tensor in self._network.state_dict().items()}
 
     def positions(self, length: int) -> Floats | None:
         """Return the network's table of positions, if it has one that is not among its parameters."""
@@ -71,7 +69,7 @@ class NetworkOriginal:
         if bias is None:
             yield
             return
-        parameter = self._module.get_parameter("output_bias")
+        parameter = self._network.get_parameter("output_bias")
         own = parameter.data
         parameter.data = torch.from_numpy(bias)
         try:

@@ -3,13 +3,11 @@
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from training.export.trained import NetworkOriginal
 from training.imports.bundle import ImportOptions, write_import
 from training.imports.source import ImportedModel
-from training.networks.build import build_network
-from training.networks.interface import Network
+from training.networks.build import Network, build_network
 
 
 def network_of(model: ImportedModel) -> Network:
@@ -17,9 +15,7 @@ def network_of(model: ImportedModel) -> Network:
     network = build_network(model.network, model.vocabulary_size)
     state = {name: torch.from_numpy(array) for name, array in model.state.items()}
     network.load_state_dict(state, assign=True)  # no second copy of the parameters
-    assert isinstance(network, nn.Module)
-    network.eval()
-    return network
+    return network.eval()
 
 
 def import_bundle(model: ImportedModel, out_dir: Path, options: ImportOptions) -> Path:

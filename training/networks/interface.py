@@ -1,9 +1,8 @@
-"""The interface of networks that training, decoding and evaluation use."""
+"""What networks give to training, decoding and evaluation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from torch import Tensor
 from torch.nn import functional
@@ -52,25 +51,6 @@ class Decoded:
     """[B, L, H, T, T], if the network has one."""
     choices: Choices | None = None
     """Only while a network that needs REINFORCE is trained."""
-
-
-class Network(Protocol):
-    """An encoder–decoder network over one joint vocabulary."""
-
-    def encode(self, source: Tensor, lengths: Tensor) -> Memory:
-        """Return the memory of the sources [B, S] with the lengths [B]."""
-
-    def decode(self, target_in: Tensor, memory: Memory) -> Decoded:
-        """Return hidden states and attention of every step by teacher forcing; [B, T] begins with the begin token."""
-
-    def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
-        """Return the logits [..., V] of [..., E], or [..., C] of the ``pieces``, int64 [C]."""
-
-    def start(self, memory: Memory) -> State:
-        """Return the decoder's state before the first step."""
-
-    def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor]:
-        """Return logits [B, V], the next state and cross attention [B, L, H, S], from the last tokens [B]."""
 
 
 def partial_linear(hidden: Tensor, weight: Tensor, bias: Tensor, rows: Tensor | None) -> Tensor:

@@ -8,9 +8,7 @@ from zipfile import is_zipfile
 import torch
 from tokenizers import Tokenizer
 
-from training.networks.bahdanau import Bahdanau
-from training.networks.build import build_network
-from training.networks.transformer import Transformer
+from training.networks.build import Network, build_network
 from training.recipe import Recipe
 from training.runs.folder import RunFolder
 
@@ -82,7 +80,7 @@ def load_parameters(file: Path) -> Parameters:
 class Trained:
     """A network with the vocabulary and the recipe of its training."""
 
-    network: Transformer | Bahdanau
+    network: Network
     tokenizer: Tokenizer
     recipe: Recipe
     weights: str

@@ -14,8 +14,7 @@ from training.data.batching import Batch
 from training.data.split import spread
 from training.decoding.greedy import translate_greedy
 from training.networks.attention import valid_positions
-from training.networks.build import build_network
-from training.networks.interface import Network
+from training.networks.build import Network, build_network
 from training.recipe import OptimisationConfig, Recipe
 from training.runs.fingerprint import Fingerprint
 from training.trainer.loss import guided_cross_entropy, reinforce_loss, sample_pieces, smoothed_cross_entropy

@@ -18,8 +18,7 @@ from service.bundle.vocabulary import BOS, BYTE_TOKENS, EOS, PAD, read_tokenizer
 from training.data.subwords import UNREACHABLE
 from training.export.dequantise import dequantise_bundle, imported_card, read_network
 from training.export.parameters import SUPPRESSED
-from training.networks.bahdanau import Bahdanau
-from training.networks.transformer import Transformer
+from training.networks.build import Network
 from training.recipe import RecipeError, TransformerConfig
 from training.runs.folder import RunFolder
 from training.trainer.checkpoints import load_parameters, trained_parameters
@@ -35,7 +34,7 @@ Rows = Mapping[int, list[int]]
 """The other vocabulary's rows for each id of the run; an id without any keeps its random row."""
 
 
-def start_from(network: Transformer | Bahdanau, tokenizer: Tokenizer, folder: Path) -> None:
+def start_from(network: Network, tokenizer: Tokenizer, folder: Path) -> None:
     """Copy every parameter of the same name and shape; rows of vocabulary matrices are matched by piece.
 
     ``folder`` is a run folder (its averaged or newest parameters) or a bundle (its int8 weights). English to German
@@ -80,7 +79,7 @@ def _copy_rows(table: Tensor, theirs: Tensor, rows: Rows) -> None:
         table[number] = known[ids].mean(0).to(table.dtype)
 
 
-def _require_same(network: Transformer | Bahdanau, folder: Path) -> None:
+def _require_same(network: Network, folder: Path) -> None:
     theirs, ours = read_network(folder), network.config
     if not isinstance(ours, TransformerConfig) or not isinstance(theirs, TransformerConfig):
         raise RecipeError(f"start_from: {folder} is a Transformer; give the recipe a network of kind transformer")
@@ -104,7 +103,7 @@ class Spelling:
         return [] if self.unknown in ids else ids
 
 
-def _spellings(network: Transformer | Bahdanau, folder: Path) -> dict[str, list[Spelling]]:
+def _spellings(network: Network, folder: Path) -> dict[str, list[Spelling]]:
     """Return the sides whose tokens each table of the import has, the more important one first."""
     bundle = read_bundle(folder)
     manifest = bundle.manifest

@@ -8,8 +8,7 @@ from torch import Tensor
 from tests.support.tiny_networks import VARIANTS, VOCABULARY, network
 from training.data.batching import Batch, collate
 from training.networks.attention import valid_positions
-from training.networks.build import build_network
-from training.networks.interface import Network
+from training.networks.build import Network, build_network
 from training.recipe import BahdanauConfig, TransformerConfig
 from training.trainer.loss import smoothed_cross_entropy
 
