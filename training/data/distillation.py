@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from service.bundle import SERVICE
 from training.data.reading import read_lines
+from training.files import write_lines
 
 _KEY = re.compile(r"[^\w]+")
 
@@ -30,6 +31,15 @@ def ask(teacher: Path, sentences: Path, *options: str | Path) -> None:
     result = subprocess.run([*command, *map(str, options)], capture_output=True, text=True, check=False)
     if result.returncode:
         raise TeacherError(f"{teacher}: {result.stderr.strip()[-500:]}")
+
+
+def translated(bundle: Path, sentences: Sequence[str], *options: str) -> list[str]:
+    """Return a bundle's translations as it is served, one for each sentence; raises TeacherError."""
+    with tempfile.TemporaryDirectory() as name:
+        source, target = Path(name) / "source", Path(name) / "target"
+        write_lines(source, sentences)
+        ask(bundle, source, "--output", target, *options)
+        return read_lines(target)
 
 
 class Distilled(NamedTuple):

@@ -5,12 +5,11 @@ default beam size, and long sentences in parts.
 """
 
 import re
-import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from training.data.distillation import ask
+from training.data.distillation import translated
 from training.data.number_templates import LANGUAGES, TESTING, number_pairs
 from training.data.own_text import FOLDER
 from training.evaluation.scores import score
@@ -48,14 +47,14 @@ def _tsv(folder: Path, name: str, source: str, target: str) -> Iterator[TestSet]
         yield TestSet(label, loaded.references, loaded.sources)
 
 
-def domain_scores(bundle: Path, sets: Iterable[TestSet], beam_size: int | None = None) -> list[Score]:
+def domain_scores(bundle: Path, sets: Iterable[TestSet]) -> list[Score]:
     """Return BLEU and chrF of a bundle's int8 translations of every test set, with signatures."""
     scores = []
     for test in sets:
-        lines = translated(bundle, test.sources, beam_size)
+        lines = translated(bundle, test.sources)
         for figure in score(lines, test.references):
             rounded = round(figure.score, 2)
-            scores.append(Score(test.name, figure.metric, rounded, figure.signature, "int8", beam_size or BEAM_SIZE))
+            scores.append(Score(test.name, figure.metric, rounded, figure.signature, "int8", BEAM_SIZE))
     return scores
 
 
@@ -66,7 +65,7 @@ def number_score(bundle: Path, source: str, target: str, seed: int = 1) -> Score
     """
     pairs = list(number_pairs(source, target, NUMBER_SENTENCES, seed, TESTING))
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
-    found = translated(bundle, sources, options=("--values", "off"))
+    found = translated(bundle, sources, "--values", "off")
     kept = [keeps_numbers(*row) for row in zip(sources, references, found, strict=True)]
     share = round(100 * sum(kept) / len(kept), 2)
     return Score(f"numbers.{source}-{target}", "sentences with all numbers kept, %", share, None, "int8", BEAM_SIZE)
@@ -97,21 +96,6 @@ def report(bundle: Path, run: Path, tests: Path) -> list[Score]:
         if source in LANGUAGES and target in LANGUAGES:
             scores += [number_score(bundle, source, target), phrase_score(bundle, source, target)]
     return scores + domain_scores(bundle, load_development(run))
-
-
-def translated(
-    bundle: Path, sentences: Sequence[str], beam_size: int | None = None, options: Sequence[str] = ()
-) -> list[str]:
-    """Return a bundle's translations, one line each; raises TeacherError with the reason if that fails.
-
-    ``options`` are further options of `translucent translate`.
-    """
-    with tempfile.TemporaryDirectory() as name:
-        source, target = Path(name) / "source", Path(name) / "target"
-        source.write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
-        beam = [] if beam_size is None else ["--beam-size", str(beam_size)]
-        ask(bundle, source, "--output", target, *beam, *options)
-        return target.read_text(encoding="utf-8").split("\n")[: len(sentences)]
 
 
 _DIGITS = re.compile(r"\d+")

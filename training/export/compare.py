@@ -1,7 +1,7 @@
 """Measures how far exported graphs are from their network, and which differences are accepted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -46,27 +46,30 @@ class ParityError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One measured number and its limit."""
+    """One measured number and its limit; a comparison without a limit is only information."""
 
-    precision: str
     what: str
     value: float
-    limit: float
-    at_least: bool = False
+    precision: str | None = None
+    """The graphs that were compared; None: the comparison does not depend on them."""
+    at_most: float | None = None
+    at_least: float | None = None
 
     def document(self) -> dict[str, Any]:
         """Return the manifest's entry."""
-        bound = "at_least" if self.at_least else "at_most"
-        return {"precision": self.precision, "what": self.what, "value": float(f"{self.value:.4g}"), bound: self.limit}
+        entry = asdict(self) | {"value": float(f"{self.value:.4g}")}
+        return {name: value for name, value in entry.items() if value is not None}
 
     @property
     def passed(self) -> bool:
-        """Return whether the number is within the limit; NaN never is."""
-        return self.value >= self.limit if self.at_least else self.value <= self.limit
+        """Return whether the number is within its limit; NaN never is."""
+        if self.at_most is not None:
+            return self.value <= self.at_most
+        return self.at_least is None or self.value >= self.at_least
 
     def __str__(self) -> str:
-        verdict, sign = "ok  " if self.passed else "FAIL", "≥" if self.at_least else "≤"
-        return f"{verdict} {self.precision:5} {self.what:66} {self.value:9.3g} ({sign} {self.limit:g})"
+        limit = f"≥ {self.at_least:g}" if self.at_most is None else f"≤ {self.at_most:g}"
+        return f"{'ok  ' if self.passed else 'FAIL'} {self.precision:5} {self.what:66} {self.value:9.3g} ({limit})"
 
 
 def parity_table(results: Sequence[Comparison]) -> str:
@@ -140,16 +143,17 @@ class Seen:
     def rounded_comparisons(self, precision: str, limits: ParityLimits) -> list[Comparison]:
         """Return the comparisons for a precision that rounds."""
         mean = float(np.concatenate(self.logprobs).mean())
-        results = [Comparison(precision, "mean difference of forced log-probabilities", mean, limits.logprobs)]
+        what = "mean difference of forced log-probabilities"
+        results = [Comparison(what, mean, precision, at_most=limits.logprobs)]
         for kind, variations in self._variations.items():
             means = np.mean(variations, axis=0)  # [L, H]
             layer, head = np.unravel_index(int(means.argmax()), means.shape)
             what = f"total variation of {kind.replace('_', ' ')}, worst head ({layer}, {head})"
-            results.append(Comparison(precision, what, float(means[layer, head]), limits.attention))
+            results.append(Comparison(what, float(means[layer, head]), precision, at_most=limits.attention))
         agreed = np.concatenate(self._links[:-1])  # the last batch is made up, so its words have no links
         if len(agreed):
             what = f"links of the aligning head ({self._read.layer}, {self._read.head}) as {self._original} has them"
-            results.append(Comparison(precision, what, float(agreed.mean()), limits.links, True))
+            results.append(Comparison(what, float(agreed.mean()), precision, at_least=limits.links))
         return results
 
 

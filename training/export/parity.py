@@ -177,10 +177,10 @@ class _Gate:
         else:
             results = seen.rounded_comparisons(self._precision, limits)
         what = f"greedy tokens as {self._original.name} chooses"
-        return [*results, self._limit(what, agreed.mean(), limits.agreement, True)]
+        return [*results, Comparison(what, float(agreed.mean()), self._precision, at_least=limits.agreement)]
 
-    def _limit(self, what: str, value: float, limit: float, at_least: bool = False) -> Comparison:
-        return Comparison(self._precision, what, float(value), limit, at_least)
+    def _limit(self, what: str, value: float, limit: float) -> Comparison:
+        return Comparison(what, float(value), self._precision, at_most=limit)
 
     def _step(self, batch: PaddedPairs) -> tuple[Array, Array]:
         """Return the target's log-probabilities step by step, and the best token of each step, both [B, T]."""

@@ -4,10 +4,8 @@ The original runs in transformers or CTranslate2, which the user installs; nothi
 """
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -15,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import sacrebleu
 
-from service.bundle import SERVICE
 from service.bundle.manifest import MANIFEST_NAME, DecodingDefaults, Precision
 from service.bundle.vocabulary import EOS
 from service.bundle.write import write_manifest
+from training.data.distillation import translated
 from training.export.card import readme
+from training.export.compare import Comparison
 from training.export.manifest import README
 from training.export.sessions import open_session, run
 from training.imports.files import ImportRefused
@@ -27,29 +26,6 @@ from training.imports.source import ImportedModel
 
 Ids = Sequence[int]
 Floats = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One comparison and its limit; a comparison without a limit is only information."""
-
-    what: str
-    value: float
-    precision: Precision | None = None
-    """The graphs that were compared; None: the comparison does not depend on them."""
-    at_most: float | None = None
-    at_least: float | None = None
-
-    @property
-    def passed(self) -> bool:
-        """Return whether the value is within its limit; NaN never is."""
-        if self.at_most is not None:
-            return self.value <= self.at_most
-        return self.at_least is None or self.value >= self.at_least
-
-    def document(self) -> dict[str, str | float]:
-        """Return the manifest's entry."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 class Limits(NamedTuple):
@@ -117,7 +93,7 @@ def compare(
     original: Original,
     texts: Sequence[str],
     references: Sequence[str] | None = None,
-) -> list[Figure]:
+) -> list[Comparison]:
     """Return all comparisons of a bundle with the original over some sentences, one a text.
 
     For each precision that the bundle has for CPUs: log-probabilities and attention of the original's own translations,
@@ -126,9 +102,9 @@ def compare(
     """
     require_sentences(texts, references)
     comparison = _Comparison(bundle, model, original, texts, original.translate(texts, model.decoding), references)
-    figures = [Figure("texts with the same source tokens", comparison.same_tokens(), at_least=0.99)]
+    figures = [Comparison("texts with the same source tokens", comparison.same_tokens(), at_least=0.99)]
     if references is not None:
-        figures.append(Figure("BLEU of the original", bleu(comparison.originals, references)))
+        figures.append(Comparison("BLEU of the original", bleu(comparison.originals, references)))
     for precision in LIMITS:
         if precision in comparison.graphs:
             figures += [*comparison.scores(precision), *comparison.translations(precision)]
@@ -169,7 +145,7 @@ class _Comparison:
             for text in self.texts
         )
 
-    def scores(self, precision: Precision) -> Iterator[Figure]:
+    def scores(self, precision: Precision) -> Iterator[Comparison]:
         """Compare scores and attention of translations that the original made."""
         session = open_session(self.bundle / self.graphs[precision]["forced"])
         logprobs, variations, aligning, head = [], [], [], self.model.alignment
@@ -187,29 +163,29 @@ class _Comparison:
                 aligning.append(difference[head.layer, head.head].max())
         limits = LIMITS[precision]
         mean = float(np.concatenate(logprobs).mean())
-        yield Figure("log-probabilities: mean difference, nats", mean, precision, at_most=limits.logprobs)
+        yield Comparison("log-probabilities: mean difference, nats", mean, precision, at_most=limits.logprobs)
         if variations:
             mean = float(np.mean(variations))
-            yield Figure("cross-attention: total variation", mean, precision, at_most=limits.attention)
+            yield Comparison("cross-attention: total variation", mean, precision, at_most=limits.attention)
             median = float(np.median(aligning))
-            yield Figure("aligning head: largest difference of a sentence, median", median, precision)
+            yield Comparison("aligning head: largest difference of a sentence, median", median, precision)
 
-    def translations(self, precision: Precision) -> Iterator[Figure]:
+    def translations(self, precision: Precision) -> Iterator[Comparison]:
         """Compare the translations, without our rules for numbers and other values, and as served by default."""
         limits, theirs = LIMITS[precision], self.originals
         ours, served = (self._translated(precision, values) for values in ("off", "localize"))
         equal = [_share(one == other for one, other in zip(found, theirs, strict=True)) for found in (ours, served)]
-        yield Figure("equal translations, values=off", equal[0], precision, at_least=limits.equal)
+        yield Comparison("equal translations, values=off", equal[0], precision, at_least=limits.equal)
         lower = _share(self._is_lower(*row) for row in zip(self.texts, ours, theirs, strict=True))
-        yield Figure("… lower score than the original's own", lower, precision, at_most=limits.lower)
-        yield Figure("equal translations, as served by default", equal[1], precision)
-        yield Figure("BLEU against the original's, values=off", bleu(ours, theirs), precision, at_least=limits.bleu)
-        yield Figure("chrF against the original's, values=off", chrf(ours, theirs), precision)
+        yield Comparison("… lower score than the original's own", lower, precision, at_most=limits.lower)
+        yield Comparison("equal translations, as served by default", equal[1], precision)
+        yield Comparison("BLEU against the original's, values=off", bleu(ours, theirs), precision, at_least=limits.bleu)
+        yield Comparison("chrF against the original's, values=off", chrf(ours, theirs), precision)
         if self.references is not None:
             scores = [bleu(found, self.references) for found in (theirs, ours, served)]
-            yield Figure("BLEU, values=off", scores[1], precision)
-            yield Figure("BLEU, as served by default", scores[2], precision)
-            yield Figure("BLEU lost, values=off", scores[0] - scores[1], precision, at_most=LOST_BLEU)
+            yield Comparison("BLEU, values=off", scores[1], precision)
+            yield Comparison("BLEU, as served by default", scores[2], precision)
+            yield Comparison("BLEU lost, values=off", scores[0] - scores[1], precision, at_most=LOST_BLEU)
 
     def _ids(self, text: str, translation: str) -> tuple[list[int], list[int]] | None:
         """Return our ids of both sides, each with its end; None if the graphs do not take as many."""
@@ -242,15 +218,9 @@ class _Comparison:
 def served_translations(
     bundle: Path, pair: tuple[str, str], texts: Sequence[str], precision: Precision, values: str
 ) -> list[str]:
-    """Return the service's translations, one for each text; raises ImportRefused if it cannot translate."""
-    command = [sys.executable, "-m", SERVICE, "translate", "--model", str(bundle), "--no-split-sentences"]
-    command += ["--values", values, "--precision", precision, "--device", "cpu"]
-    command += ["--from", pair[0], "--to", pair[1], "--input", "-", "--output", "-"]
-    found = subprocess.run(command, input="\n".join(texts) + "\n", capture_output=True, text=True, check=False)
-    if found.returncode:
-        reason = found.stderr.strip().splitlines()[-1]
-        raise ImportRefused(f"{bundle}: the service cannot translate with it: {reason}")
-    return found.stdout.removesuffix("\n").split("\n")
+    """Return the service's translations, one for each text; raises TeacherError if it cannot translate."""
+    options = ("--values", values, "--precision", precision, "--device", "cpu", "--from", pair[0], "--to", pair[1])
+    return translated(bundle, texts, *options)
 
 
 def bleu(translations: Sequence[str], references: Sequence[str]) -> float:
@@ -267,7 +237,7 @@ def _share(found: Iterable[bool]) -> float:
     return float(np.mean(list(found)))
 
 
-def write_verdict(bundle: Path, name: str, target: str, sentences: int, figures: Sequence[Figure]) -> None:
+def write_verdict(bundle: Path, name: str, target: str, sentences: int, figures: Sequence[Comparison]) -> None:
     """Write the comparison into the bundle's card: ``card.imported.checked`` of its manifest, and its README."""
     document = json.loads((bundle / MANIFEST_NAME).read_text(encoding="utf-8"))
     document["card"]["imported"]["checked"] = {

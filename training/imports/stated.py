@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from service.bundle.manifest import MANIFEST_NAME, Manifest, Precision
-from training.imports.check import LIMITS, LOST_BLEU, Figure, bleu, chrf, require_sentences, served_translations
+from training.export.compare import Comparison
+from training.imports.check import LIMITS, LOST_BLEU, bleu, chrf, require_sentences, served_translations
 
 STATED = "the scores that its authors state"
 """What a verdict was compared with."""
@@ -17,7 +18,7 @@ STATED = "the scores that its authors state"
 
 def compare_with_stated(
     bundle: Path, manifest: Manifest, texts: Sequence[str], references: Sequence[str]
-) -> list[Figure]:
+) -> list[Comparison]:
     """Return BLEU, chrF and time of each precision for CPUs beside what ``metadata.json`` of the model stated.
 
     ``texts`` and ``references`` are the test set of these scores, one a line. Raises ImportRefused without sentences,
@@ -25,7 +26,7 @@ def compare_with_stated(
     """
     require_sentences(texts, references)
     stated = {str(name): float(score) for name, score in manifest.card["imported"].get("stated", {}).items()}
-    figures = [Figure(f"{name}, stated by its authors", score) for name, score in stated.items()]
+    figures = [Comparison(f"{name}, stated by its authors", score) for name, score in stated.items()]
     known = next((score for name, score in stated.items() if name.endswith(" bleu")), None)
     graphs = json.loads((bundle / MANIFEST_NAME).read_text(encoding="utf-8"))["graphs"]
     pair = manifest.source_languages[0], manifest.targets[0].language
@@ -42,18 +43,18 @@ def _measured(
     texts: Sequence[str],
     references: Sequence[str],
     stated: float | None,
-) -> Iterator[Figure]:
+) -> Iterator[Comparison]:
     began = time.perf_counter()
     found = served_translations(bundle, pair, texts, precision, "off")
     seconds = time.perf_counter() - began
     score = bleu(found, references)
-    yield Figure("BLEU, values=off", score, precision)
+    yield Comparison("BLEU, values=off", score, precision)
     if stated is not None:
-        yield Figure("BLEU below the stated", stated - score, precision, at_most=LOST_BLEU + ROUNDED)
-    yield Figure("chrF, values=off", chrf(found, references), precision)
-    yield Figure("BLEU, as served by default", bleu(served_translations(bundle, pair, texts, precision, "localize"),
+        yield Comparison("BLEU below the stated", stated - score, precision, at_most=LOST_BLEU + ROUNDED)
+    yield Comparison("chrF, values=off", chrf(found, references), precision)
+    yield Comparison("BLEU, as served by default", bleu(served_translations(bundle, pair, texts, precision, "localize"),
                                                     references), precision)  # fmt: skip
-    yield Figure(f"seconds for {len(texts)} sentences, with the program's start", seconds, precision)
+    yield Comparison(f"seconds for {len(texts)} sentences, with the program's start", seconds, precision)
 
 
 ROUNDED = 0.05

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.training.commands import call
-from training.data.distillation import TeacherError
+from training.data.distillation import TeacherError, translated
 from training.data.number_templates import TESTING, number_pairs
 from training.data.prepare import prepare
-from training.evaluation.domains import keeps_numbers, public_sets, translated
+from training.evaluation.domains import keeps_numbers, public_sets
 from training.export.card_inputs import read_scores
 from training.recipe import load_recipe
 from training.runs.folder import RunFolder

@@ -13,7 +13,7 @@ from tests.training.commands import call, figures, lines, refusal, verdict
 from tests.training.imports.marian_models import ENGLISH, FRENCH
 from tests.training.imports.opennmt_models import converted_folder
 from training.export.card import check_table
-from training.imports.check import Figure
+from training.export.compare import Comparison
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")]
 IMPORT = ["import", "ctranslate2"]
@@ -104,10 +104,10 @@ def test_a_faithful_import_is_the_original_with_the_settings_of_the_server_as_th
 
 def test_the_table_has_a_column_for_each_precision_and_says_what_fails() -> None:
     figures = [
-        Figure("tokens", 1, at_least=0.99),
-        Figure("BLEU lost", 0.5, "int8", at_most=0.3),
-        Figure("BLEU lost", 0.0, "fp32", at_most=0.3),
-        Figure("chrF", float("nan"), "fp32"),
+        Comparison("tokens", 1, at_least=0.99),
+        Comparison("BLEU lost", 0.5, "int8", at_most=0.3),
+        Comparison("BLEU lost", 0.0, "fp32", at_most=0.3),
+        Comparison("chrF", float("nan"), "fp32"),
     ]
     assert [figure.passed for figure in figures] == [True, False, True, True]
     table = check_table([figure.document() for figure in figures])
