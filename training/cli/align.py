@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -10,7 +10,7 @@ from service.bundle.alignment import pharaoh
 from service.bundle.manifest import AlignmentHead, Step
 from training.alignment.eflomal import align_both_ways, development_text, gold_line, training_text
 from training.alignment.eflomal import silver as make_silver
-from training.alignment.gold import Gold, read_gold, read_pharaoh
+from training.alignment.gold import read_gold
 from training.alignment.guided_links import make_links
 from training.alignment.head_search import describe, rank_heads
 from training.cli.options import Output, RunPath, show
@@ -27,30 +27,26 @@ def align(
     run: RunPath,
     source: Annotated[Path, typer.Option(help="Source sentences, one per line, words separated by spaces.")],
     target: Annotated[Path, typer.Option(help="Their translations.")],
-    gold: Annotated[Path | None, typer.Option(help="Gold alignments, to search for the best layer and head.")] = None,
-    gold_format: Annotated[
-        Literal["naacl", "pharaoh"], typer.Option(help="naacl: 1-based, p for possible. pharaoh: 0-based, all sure.")
-    ] = "naacl",
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            help="Gold alignments, to search for the best layer and head: i-j or ipj (possible) from 1. The links of a "
+            ".silver file are an aligner's, all others those of people."
+        ),
+    ] = None,
     reading: Annotated[
         str | None, typer.Option(help="Measure only this alignment head: layer,head,produce|consume[,threshold].")
     ] = None,
     alignments: Annotated[Path | None, typer.Option(help="Write alignments here (Pharaoh, 0-based).")] = None,
-    scores: Annotated[Path | None, typer.Option(help="Write each pair's mean log-probability here.")] = None,
     measured_on: Annotated[
         str | None, typer.Option(help="Name of the gold alignments in the report. Default: their file name.")
-    ] = None,
-    against: Annotated[
-        Literal["silver", "gold"] | None,
-        typer.Option(help="Origin of the links of --gold: an aligner or people. Default: silver for a .silver file."),
     ] = None,
     output: Output = None,
 ) -> None:
     """Align words by forced decoding: find the alignment head closest to gold, or write the links of one head."""
     pairs = score_pairs(load_trained(run), read_lines(source), read_lines(target))
-    if scores is not None:
-        write_lines(scores, [f"{pair.score():.6f}" for pair in pairs])
     given = _parse_reading(reading) if reading else None
-    truth = _read_gold(gold, gold_format) if gold else None
+    truth = read_gold(gold) if gold else None
     if truth is None and (alignments is not None and given is None):
         raise ValueError("--alignments needs --gold, to search for the best alignment head, or --reading")
     ranked = [given] if given else []
@@ -60,13 +56,9 @@ def align(
         write_lines(alignments, [pharaoh(pair.links(ranked[0])) for pair in pairs])
     text = "\n".join(describe(each) for each in ranked[:5])
     name = measured_on or (gold.name if gold else None)
-    content = {"run": run.name, "measured_on": name, "against": None if gold is None else against or _kind(gold)}
+    against = None if gold is None else "silver" if gold.suffix == ".silver" else "gold"
+    content = {"run": run.name, "measured_on": name, "against": against}
     show(content | {"readings": [{key: getattr(head, key) for key in REPORTED} for head in ranked]}, text, output)
-
-
-def _kind(links: Path) -> Literal["silver", "gold"]:
-    """Return the origin of a file's links by its name; `silver` writes ``.silver``, formerly ``development.gold``."""
-    return "silver" if links.suffix == ".silver" or links.name == "development.gold" else "gold"
 
 
 def _parse_reading(text: str) -> AlignmentHead:
@@ -76,10 +68,6 @@ def _parse_reading(text: str) -> AlignmentHead:
     layer, head, step, threshold = match.groups()
     steps: dict[str, Step] = {"produce": "produce", "consume": "consume"}
     return AlignmentHead(int(layer), int(head), steps[step], float(threshold) if threshold else None)
-
-
-def _read_gold(path: Path, form: Literal["naacl", "pharaoh"]) -> list[Gold]:
-    return read_gold(path) if form == "naacl" else [Gold(links, links) for links in read_pharaoh(path)]
 
 
 def silver(

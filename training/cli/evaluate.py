@@ -9,15 +9,9 @@ import typer
 
 from service.bundle.limits import WRAP_TOKENS
 from training.cli.options import BeamSize, FamilyOption, Output, Penalty, RunPath, Target, Test, show
-from training.data.reading import read_lines
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.domains import report as domain_report
-from training.evaluation.evaluate import (
-    as_text,
-    evaluate_lines,
-    evaluate_teaching,
-    report,
-)
+from training.evaluation.evaluate import as_text, evaluate_teaching, report
 from training.evaluation.evaluate import evaluate as evaluate_test
 from training.evaluation.test_sets import load_development, load_test
 from training.files import write_lines
@@ -28,13 +22,9 @@ def evaluate(
     run: RunPath,
     test: Test = None,
     target: Target = None,
-    hypotheses: Annotated[
-        Path | None, typer.Option(help="Score these translations, e.g. of the served bundle.")
-    ] = None,
     beam_size: BeamSize = 4,
     length_penalty: Penalty = 1.0,
     family: FamilyOption = "cased",
-    precision: Annotated[str, typer.Option(help="Name of --hypotheses in the report, e.g. int8.")] = "int8",
     translations: Annotated[Path | None, typer.Option(help="File for the translations.")] = None,
     output: Output = None,
     weights: Annotated[
@@ -53,13 +43,6 @@ def evaluate(
 ) -> None:
     """Measure BLEU and chrF of a test set or the development data, by sentence length, and the teaching sentences."""
     bounds = tuple(int(edge) for edge in edges.split(","))
-    if hypotheses is not None:
-        if test is None:
-            raise ValueError("--hypotheses needs --test, the sentences with their references")
-        options = SearchOptions(beam_size, length_penalty)
-        results = [evaluate_lines(load_test(test, target), read_lines(hypotheses), family, options, bounds)]
-        show(report(run.name, precision, None, results, []), as_text(results, []), output)
-        return
     trained = load_trained(run, weights)
     limit = trained.recipe.max_tokens
     options = SearchOptions(beam_size, length_penalty, limit, wrap_tokens)
@@ -72,7 +55,7 @@ def evaluate(
     if translations is not None:
         write_lines(translations, lines)
     teaching = evaluate_teaching(trained, options)
-    show(report(run.name, "pytorch", trained.weights, results, teaching), as_text(results, teaching), output)
+    show(report(run.name, trained.weights, results, teaching), as_text(results, teaching), output)
 
 
 def domains(

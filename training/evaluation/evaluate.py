@@ -35,8 +35,8 @@ class Result:
     length_penalty: float
     scores: list[Score]
     by_length: list[Bucket]
-    seconds: float | None
-    """The time of the translation; None for translations that were made elsewhere."""
+    seconds: float
+    """Of translation and scoring."""
 
 
 def translate_all(trained: Trained, sentences: Sequence[str], options: SearchOptions) -> list[str]:
@@ -51,28 +51,16 @@ def evaluate(
     """Translate a test set and score it, also by length (see ``score_by_length``); returns the translations, too."""
     started = time.perf_counter()
     hypotheses = translate_all(trained, test.sources, options)
-    seconds = round(time.perf_counter() - started, 2)
-    return evaluate_lines(test, hypotheses, family, options, edges, seconds), hypotheses
-
-
-def evaluate_lines(
-    test: TestSet,
-    hypotheses: Sequence[str],
-    family: Family,
-    options: SearchOptions,
-    edges: Sequence[int] = EDGES,
-    seconds: float | None = None,
-) -> Result:
-    """Score translations of any system, e.g. those of ``translucent translate``, made with these options."""
-    return Result(
+    result = Result(
         test_set=test.name,
         sentences=len(test.sources),
         beam_size=options.beam_size,
         length_penalty=options.length_penalty,
         scores=score(hypotheses, test.references, family),
         by_length=score_by_length(test.sources, hypotheses, test.references, edges, family),
-        seconds=seconds,
+        seconds=round(time.perf_counter() - started, 2),
     )
+    return result, hypotheses
 
 
 def evaluate_teaching(trained: Trained, options: SearchOptions) -> list[TeachingResult]:
@@ -83,13 +71,11 @@ def evaluate_teaching(trained: Trained, options: SearchOptions) -> list[Teaching
     return score_teaching(translate(trained.network, trained.tokenizer, TEACHING_SOURCES, options), language)
 
 
-def report(
-    model: str, precision: str, weights: str | None, results: Sequence[Result], teaching: Sequence[TeachingResult]
-) -> dict[str, Any]:
+def report(model: str, weights: str, results: Sequence[Result], teaching: Sequence[TeachingResult]) -> dict[str, Any]:
     """Return all measurements as plain data for JSON."""
     return {
         "model": model,
-        "precision": precision,
+        "precision": "pytorch",
         "weights": weights,
         "results": [asdict(result) for result in results],
         "teaching": [asdict(result) for result in teaching],

@@ -27,13 +27,6 @@ class ScoredPair:
             return frozenset()
         return find_links(head, self.scored.attention, self.sources, self.targets)
 
-    def score(self, length_penalty: float = 1.0) -> float:
-        """Return the sum of log-probabilities / length^α, with the end token in the length; 0 if one side is empty."""
-        if self.scored is None:
-            return 0.0
-        total, length = float(self.scored.logprobs.sum()), len(self.scored.logprobs)
-        return total / float(length**length_penalty)
-
 
 def score_pairs(trained: Trained, sources: Sequence[str], targets: Sequence[str]) -> list[ScoredPair]:
     """Score every target as the translation of its source.

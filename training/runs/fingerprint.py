@@ -40,7 +40,7 @@ class Prepared:
     def load(path: Path) -> Prepared:
         """Return the record that ``save`` wrote; raise PreparedError if there is none."""
         if not path.exists():
-            raise of_version_0_1(path.parent)
+            raise PreparedError(f"{path} is missing: run `python -m training prepare` first")
         content = json.loads(path.read_text(encoding="utf-8"))
         return Prepared(content["recipe"], content["fingerprint"])
 
@@ -53,14 +53,6 @@ class Prepared:
                 "undo the changes, or give the recipe another name and prepare that (`start_from` takes parameters "
                 "along)"
             )
-
-
-def of_version_0_1(run: Path) -> PreparedError:
-    """Return the error for a run folder without a fingerprint."""
-    return PreparedError(
-        f"{run} was made by version 0.1.0, and cannot go on: prepare the recipe under another name, with "
-        f"`start_from: {run}` for its parameters"
-    )
 
 
 def prepared_part(recipe: Recipe) -> dict[str, Any]:

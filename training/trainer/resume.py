@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from training.recipe import Recipe
-from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, changed_values, of_version_0_1, require_same
+from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, changed_values, require_same
 from training.runs.folder import RunFolder
 
 FREE_NETWORK_KEYS = (
@@ -44,8 +44,6 @@ def resumed_from(folder: RunFolder, newest: Path | None, recipe: Recipe) -> Resu
     if newest is None:
         return Resumed(0, prepared.fingerprint)
     checkpoint = torch.load(newest, map_location="cpu", mmap=True, weights_only=False)
-    if "fingerprint" not in checkpoint:
-        raise of_version_0_1(folder.path)
     require_same(checkpoint["fingerprint"], prepared.fingerprint, f"the checkpoints of {folder.path}")
     require_network(checkpoint["network"], recipe)
     return Resumed(int(checkpoint["global_step"]), prepared.fingerprint)

@@ -43,18 +43,6 @@ def test_a_resumed_run_uses_the_recipes_rate_betas_and_decay(toy: RunFolder) -> 
     assert stages[1]["changed"]["optimisation.peak_rate"] == 0.0001
 
 
-def test_a_run_of_version_0_1_is_refused_with_what_to_do(toy: RunFolder) -> None:
-    train_some(toy, "optimisation.max_updates=2")
-    newest = newest_checkpoint(toy)
-    assert newest is not None
-    content = torch.load(newest, weights_only=False)
-    del content["fingerprint"], content["network"]
-    torch.save(content, newest)
-
-    with pytest.raises(PreparedError, match=r"version 0\.1\.0, and cannot go on: .*`start_from"):
-        train_some(toy, "optimisation.max_updates=3")
-
-
 def test_the_mean_is_preferred_unless_it_is_stale_and_others_can_be_asked_for(
     toy: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
