@@ -9,7 +9,7 @@ from training.cli.options import BeamSize, RunPath, Target, Test
 from training.cli.train import Overrides, RecipePath, Runs
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.test_sets import load_test
-from training.experiments.grid import Grid, Measured, export_cell, sample_of, summary
+from training.experiments.grid import Grid, export_cell, sample_of, summary
 from training.experiments.report import report as report_page
 from training.experiments.variants import combinations, make_variants, parse_axis
 from training.recipe import load_recipe
@@ -54,7 +54,7 @@ def grid(
         typer.echo(line, err=True)
     tested = None if test is None else sample_of(load_test(test, target), sentences)
     bounds = tuple(int(edge) for edge in edges.split(","))
-    cells = Grid(runs / base.name, Measured(tested, bounds, mirror))
+    cells = Grid(runs / base.name, tested, bounds, mirror)
     for number, (variant, result, kept) in enumerate(cells.run(variants), 1):
         done = "kept" if kept else f"{result['training_seconds']} s"
         line = f"{number}/{len(variants)} {variant.name} seed {variant.recipe.seed}: BLEU {result['bleu']}, {done}"

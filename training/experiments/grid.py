@@ -5,7 +5,7 @@ import shutil
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,21 +43,12 @@ Cell = Mapping[str, Any]
 """The results of a variant with one seed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What is measured with every cell of a grid."""
-
-    test: TestSet | None
-    """None: the development data."""
-    edges: tuple[int, ...]
-    mirror: Path | None
-
-
 class Grid:
     """The folder of a grid: ``prepared-HASH/`` for each kind of text, and ``VARIANT/seed-N/`` for each cell."""
 
-    def __init__(self, path: Path, measured: Measured) -> None:
-        self.path, self._measured = path, measured
+    def __init__(self, path: Path, test: TestSet | None, edges: Sequence[int], mirror: Path | None) -> None:
+        """Every cell is measured on ``test``; None: the development data."""
+        self.path, self._test, self._edges, self._mirror = path, test, edges, mirror
         self._silver: dict[Path, list[Gold] | None] = {}
 
     def run(self, variants: Sequence[Variant]) -> Iterator[tuple[Variant, Cell, bool]]:
@@ -97,9 +88,9 @@ class Grid:
 
     def _measure(self, cell: Path, text: Path) -> dict[str, Any]:
         trained = load_trained(cell)
-        test = self._measured.test or load_development(cell)[0]
+        test = self._test or load_development(cell)[0]
         options = SearchOptions(beam_size=1, max_length=trained.recipe.max_tokens)
-        found, _ = evaluate(trained, test, options, "cased", self._measured.edges)
+        found, _ = evaluate(trained, test, options, "cased", self._edges)
         head = self._aligned(trained, text)
         result = {
             "test_set": test.name,
@@ -143,7 +134,7 @@ class Grid:
         part = prepared_part(recipe)
         path = self.path / f"prepared-{hash_of(json.dumps(part, sort_keys=True).encode())[:8]}"
         if not RunFolder(path).prepared.exists():
-            prepare(recipe, RunFolder(path), self._measured.mirror, self.path / "downloads")
+            prepare(recipe, RunFolder(path), self._mirror, self.path / "downloads")
         guided = recipe.optimisation.guided_alignment is not None
         if guided and not all(RunFolder(path).links(corpus.name).exists() for corpus in recipe.corpora):
             make_links(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Any
 
 import jinja2
 import yaml
@@ -95,11 +95,8 @@ class ImportedCard:
         }
 
 
-class Card(Protocol):
-    """The section of a manifest about the origin of a model."""
-
-    def document(self, parameters: int) -> dict[str, Any]:
-        """Return the manifest's ``card`` section."""
+Card = ModelCard | ImportedCard
+"""Where a model comes from, for its manifest."""
 
 
 def recipe_text(recipe: Recipe) -> str:

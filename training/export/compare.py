@@ -57,7 +57,7 @@ class Comparison:
 
     def document(self) -> dict[str, Any]:
         """Return the manifest's entry."""
-        entry = asdict(self) | {"value": float(f"{self.value:.4g}")}
+        entry = {"precision": self.precision, **asdict(self), "value": float(f"{self.value:.4g}")}
         return {name: value for name, value in entry.items() if value is not None}
 
     @property

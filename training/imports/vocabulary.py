@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.bundle.vocabulary import BOS, EOS, PAD
-from training.imports.files import ImportRefused
+from training.imports.files import ImportRefused, read_object
 from training.imports.sentencepiece_file import SentencePieceModel
 
 UNK = 3
@@ -62,14 +62,9 @@ class SpecialPieces:
 
 def read_pieces(path: Path) -> dict[str, int]:
     """Read a ``vocab.json``: the id of every piece; raises ImportRefused."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ImportRefused(f"{path}: there is no such file; the model's vocabulary is needed") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ImportRefused(f"{path}: it is not valid JSON ({error})") from error
-    if not isinstance(content, dict) or not all(isinstance(number, int) for number in content.values()):
-        raise ImportRefused(f"{path}: a JSON object with an id for every piece is needed")
+    content = read_object(path)
+    if not all(isinstance(number, int) for number in content.values()):
+        raise ImportRefused(f"{path}: an id for every piece is needed")
     if len(set(content.values())) != len(content) or min(content.values(), default=0) < 0:
         raise ImportRefused(f"{path}: two pieces have the same id, or an id is negative")
     return content

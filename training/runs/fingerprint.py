@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from training.files import write_json
 from training.recipe import CorpusConfig, Recipe
 
 _FREE = ("weight", "licence", "credit")
@@ -33,8 +34,7 @@ class Prepared:
 
     def save(self, path: Path) -> None:
         """Write the record as JSON."""
-        content = {"recipe": self.recipe, "fingerprint": self.fingerprint}
-        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(path, {"recipe": self.recipe, "fingerprint": self.fingerprint})
 
     @staticmethod
     def load(path: Path) -> Prepared:

@@ -10,7 +10,7 @@ import lightning
 import torch
 
 from service.bundle.manifest import MANIFEST_NAME
-from training.files import git_revision
+from training.files import git_revision, write_json
 from training.runs.fingerprint import MISSING, changes
 
 Stage = dict[str, Any]
@@ -26,7 +26,7 @@ def load_stages(path: Path) -> list[Stage]:
 
 def save_stages(path: Path, stages: list[Stage]) -> None:
     """Write them as JSON."""
-    path.write_text(json.dumps(stages, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, stages)
 
 
 def new_stage(first: int, precision: str, before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Stage:

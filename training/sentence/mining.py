@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float32]
-Places = npt.NDArray[np.int64]
+Neighbours = tuple[Floats, npt.NDArray[np.int64]]
 
 NEIGHBOURS = 4
 """k of the paper."""
@@ -22,16 +22,6 @@ class MinedPair:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Neighbours:
-    """The k nearest sentences of the other side."""
-
-    cosines: Floats
-    """[n, k], the largest first."""
-    places: Places
-    """[n, k]"""
-
-
 def mine(source: Floats, target: Floats, neighbours: int = NEIGHBOURS) -> list[MinedPair]:
     """Return pairs of rows, the best score first; each row is in one pair at most.
 
@@ -43,30 +33,28 @@ def mine(source: Floats, target: Floats, neighbours: int = NEIGHBOURS) -> list[M
         return []
     forward = _nearest(source, target, min(neighbours, len(target)))
     backward = _nearest(target, source, min(neighbours, len(source)))
-    forward_mean, backward_mean = forward.cosines.mean(axis=1), backward.cosines.mean(axis=1)
-    best: dict[tuple[int, int], float] = {}
-    for row, place, score in _best(forward, forward_mean, backward_mean):
-        best[row, place] = score
-    for row, place, score in _best(backward, backward_mean, forward_mean):
-        best[place, row] = score
+    best = {(row, place): score for row, place, score in _best(forward, backward)}
+    best |= {(row, place): score for place, row, score in _best(backward, forward)}
     return _without_rivals(best)
 
 
-def _nearest(queries: Floats, answers: Floats, neighbours: int) -> _Neighbours:
+def _nearest(queries: Floats, answers: Floats, neighbours: int) -> Neighbours:
+    """Return the cosines of the nearest answers to each query [n, k], the largest first, and their places [n, k]."""
     import faiss  # starts a pool of threads, which no other command needs
 
     index = faiss.IndexFlatIP(answers.shape[1])
     index.add(np.ascontiguousarray(answers, np.float32))
     cosines, places = index.search(np.ascontiguousarray(queries, np.float32), neighbours)
-    return _Neighbours(cosines, places)
+    return cosines, places
 
 
-def _best(found: _Neighbours, own_mean: Floats, other_mean: Floats) -> Iterator[tuple[int, int, float]]:
+def _best(found: Neighbours, of_others: Neighbours) -> Iterator[tuple[int, int, float]]:
     """Yield each row with the neighbour of the largest margin."""
-    margins = 2 * found.cosines / np.maximum(own_mean[:, None] + other_mean[found.places], 1e-6)
+    cosines, places = found
+    margins = 2 * cosines / np.maximum(cosines.mean(axis=1)[:, None] + of_others[0].mean(axis=1)[places], 1e-6)
     columns = margins.argmax(axis=1)
     rows = np.arange(len(columns))
-    yield from zip(rows.tolist(), found.places[rows, columns].tolist(), margins[rows, columns].tolist(), strict=True)
+    yield from zip(rows.tolist(), places[rows, columns].tolist(), margins[rows, columns].tolist(), strict=True)
 
 
 def _without_rivals(scores: dict[tuple[int, int], float]) -> list[MinedPair]:

@@ -87,9 +87,9 @@ class Trained:
     """The file of the parameters."""
 
 
-Weights = Literal["usual", "best", "newest"]
+Weights = Literal["usual", "best"]
 """``usual``: the mean of the last checkpoints, or the newest one if training continued since. ``best``: the checkpoint
-with the highest development BLEU. ``newest``: the last one."""
+with the highest development BLEU."""
 
 
 def load_trained(path: Path, which: Weights = "usual") -> Trained:
@@ -110,8 +110,8 @@ def load_trained(path: Path, which: Weights = "usual") -> Trained:
 
 
 def _weights(folder: RunFolder, which: Weights) -> Path | None:
-    if which == "best":
-        if not folder.best.exists():
-            raise FileNotFoundError(f"there is no {folder.best}: it is written at the first validation")
-        return folder.best
-    return newest_checkpoint(folder) if which == "newest" else trained_parameters(folder)
+    if which == "usual":
+        return trained_parameters(folder)
+    if not folder.best.exists():
+        raise FileNotFoundError(f"there is no {folder.best}: it is written at the first validation")
+    return folder.best

@@ -19,12 +19,9 @@ class Hub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.name, self.folder = name, folder
-        self.requests: list[tuple[str, str]] = []
-        """Path and the Range header."""
+        self.requests: list[str] = []
         self.damaged = ""
         """The file whose checksum does not fit."""
-        self.breaks_off_after: int | None = None
-        """Bytes of a file after which the next connection is cut."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -38,8 +35,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self) -> None:
-        path, asked = self.path.partition("?")[0], self.headers.get("Range", "")
-        self.server.requests.append((path, asked))
+        path = self.path.partition("?")[0]
+        self.server.requests.append(path)
         name, files = self.server.name, sorted(self.server.folder.iterdir())
         if path.startswith(f"/api/models/{name}/tree/"):
             tree = [{"type": "file", "path": f.name, "size": f.stat().st_size, "oid": COMMIT} for f in files]
@@ -49,7 +46,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(200, json.dumps(model).encode())
         for file in files:
             if path in (f"/{name}/resolve/main/{file.name}", f"/{name}/resolve/{COMMIT}/{file.name}"):
-                return self._file(file.read_bytes(), int(asked.removeprefix("bytes=").split("-")[0] or 0))
+                data = file.read_bytes()
+                tag = f'"{hashlib.sha256(data).hexdigest()}"'
+                return self._send(200, data, **{"ETag": tag, "X-Repo-Commit": COMMIT})
         code = "RevisionNotFound" if f"/{name}/" in path + "/" else "RepoNotFound"
         return self._send(404, b"{}", **{"X-Error-Code": code})
 
@@ -62,25 +61,13 @@ class _Handler(BaseHTTPRequestHandler):
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
         return {"rfilename": file.name, "size": size, "blobId": blob}
 
-    def _file(self, data: bytes, first: int) -> None:
-        headers = {"ETag": f'"{hashlib.sha256(data).hexdigest()}"', "X-Repo-Commit": COMMIT, "Accept-Ranges": "bytes"}
-        if first:
-            headers["Content-Range"] = f"bytes {first}-{len(data) - 1}/{len(data)}"
-        self._send(206 if first else 200, data[first:], **headers)
-
     def _send(self, status: int, data: bytes, **headers: str) -> None:
         self.send_response(status)
         for key, value in ({"Content-Type": "application/json", "Content-Length": str(len(data))} | headers).items():
             self.send_header(key, value)
         self.end_headers()
-        if self.command == "HEAD":
-            return
-        limit = self.server.breaks_off_after
-        self.wfile.write(data[:limit])
-        if limit is not None and len(data) > limit:
-            self.server.breaks_off_after = None
-            self.close_connection = True
-            self.connection.close()
+        if self.command != "HEAD":
+            self.wfile.write(data)
 
 
 @contextmanager

@@ -11,7 +11,6 @@ import pytest
 from tests.training.imports.hub_server import Hub, hub_with
 
 NAME = "Helsinki-NLP/opus-mt-en-fr"
-SIZE = 12_000_000  # the library writes ten million bytes at once
 FETCH = "import sys; from training.imports.hub import fetch_model; print(fetch_model(*sys.argv[1:]))"
 
 
@@ -21,7 +20,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     folder = tmp_path / "model"
     folder.mkdir()
     contents = {"config.json": b"{}", "source.spm": b"abc", "README.md": b"card", "pytorch_model.bin": b"old"}
-    for name, content in {**contents, "model.safetensors": bytes(SIZE)}.items():
+    for name, content in {**contents, "model.safetensors": b"new"}.items():
         (folder / name).write_bytes(content)
     with hub_with(NAME, folder) as server:
         yield server
@@ -35,15 +34,13 @@ def fetched(hub: Hub, cache: Path, *arguments: str, **environment: str) -> subpr
 
 
 def test_one_checkpoint_and_the_small_files_arrive_and_stay(hub: Hub, tmp_path: Path) -> None:
-    hub.breaks_off_after = SIZE - 1_000_000  # the download goes on where it was cut
     found = fetched(hub, tmp_path / "cache")
     folder, names = Path(found.stdout.strip()), ["README.md", "config.json", "model.safetensors", "source.spm"]
     assert sorted(path.name for path in folder.iterdir()) == names, found.stderr
-    assert (folder / "model.safetensors").read_bytes() == bytes(SIZE)
-    assert any(begin for path, begin in hub.requests if path.endswith("model.safetensors"))
+    assert (folder / "model.safetensors").read_bytes() == b"new"
     hub.requests.clear()
     assert Path(fetched(hub, tmp_path / "cache").stdout.strip()) == folder
-    assert not [path for path, _ in hub.requests if "/resolve/" in path]
+    assert not [path for path in hub.requests if "/resolve/" in path]
     hub.requests.clear()
     assert Path(fetched(hub, tmp_path / "cache", HF_HUB_OFFLINE="1").stdout.strip()) == folder
     assert not hub.requests

@@ -271,26 +271,19 @@ def test_fresh_logits_are_small_so_that_training_starts_near_log_vocabulary() ->
         assert loss.item() < math.log(500) + 1.0
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5])
-def test_dropout_keeps_the_mean_drops_its_share_and_passes_gradients_where_it_kept(rate: float) -> None:
-    torch.manual_seed(0)
-    values = torch.ones(400, 500, requires_grad=True)
-    dropped = Dropout(rate).train()(values)
-    assert (dropped == 0).float().mean().item() == pytest.approx(rate, abs=0.005)
-    assert dropped.mean().item() == pytest.approx(1.0, abs=0.005)
-    assert len(dropped.unique()) == 2
-    torch.testing.assert_close(torch.autograd.grad(dropped.sum(), values)[0], dropped.detach())
-
-
-def test_dropout_is_repeatable_differs_from_call_to_call_and_rests_outside_training() -> None:
-    dropout, ones = Dropout(0.5).train(), torch.ones(50, 50)
-    torch.manual_seed(3)
-    first, second = dropout(ones), dropout(ones)
-    torch.manual_seed(3)
-    assert torch.equal(dropout(ones), first)
-    assert not torch.equal(first, second)
-    assert torch.equal(dropout.eval()(ones), ones)
-    assert torch.equal(Dropout(0.0).train()(ones), ones)
+def test_dropout_drops_its_share_keeps_the_mean_is_repeatable_and_rests_outside_training() -> None:
+    for rate in (0.1, 0.5):
+        dropout, values = Dropout(rate).train(), torch.ones(400, 500, requires_grad=True)
+        torch.manual_seed(0)
+        dropped, other = dropout(values), dropout(values)
+        assert (dropped == 0).float().mean().item() == pytest.approx(rate, abs=0.005)
+        assert dropped.mean().item() == pytest.approx(1.0, abs=0.005)
+        assert len(dropped.unique()) == 2
+        torch.testing.assert_close(torch.autograd.grad(dropped.sum(), values)[0], dropped.detach())
+        torch.manual_seed(0)
+        assert torch.equal(dropout(values), dropped)
+        assert not torch.equal(dropped, other)
+        assert torch.equal(dropout.eval()(values), values)
 
 
 def test_dropout_bears_the_highest_rates_and_half_precision() -> None:
