@@ -1,6 +1,5 @@
 """The commands that measure translations: ``evaluate`` and ``domains``."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,7 @@ from training.evaluation.domains import report as domain_report
 from training.evaluation.evaluate import as_text, evaluate_teaching, report
 from training.evaluation.evaluate import evaluate as evaluate_test
 from training.evaluation.test_sets import load_development, load_test
-from training.files import write_lines
+from training.files import write_json, write_lines
 from training.trainer.checkpoints import Weights, load_trained
 
 
@@ -68,4 +67,4 @@ def domains(
     scores = domain_report(bundle, run, tests)
     for figure in scores:
         typer.echo(f"{figure.test_set:32} {figure.metric:5} {figure.score:6.2f}")
-    output.write_text(json.dumps([asdict(figure) for figure in scores], indent=1) + "\n", encoding="utf-8")
+    write_json(output, [asdict(figure) for figure in scores])

@@ -11,6 +11,7 @@ from training.data.corpora import CORPORA
 from training.data.errors import CorpusError
 from training.data.own_text import FOLDER, FREQUENT, Triple, lemmas, missing, topics
 from training.data.reading import read_corpus
+from training.files import write_lines
 from training.tables import markdown
 
 READINGS = FOLDER / "readings.csv"
@@ -36,11 +37,10 @@ def text(
         return
     if not mirror.is_dir():
         raise CorpusError(f"{mirror} is not a folder: name one with --mirror, to count which words are frequent")
-    lacking.mkdir(parents=True, exist_ok=True)
     for language, frequent in _frequent(mirror).items():
         had = lemmas((getattr(triple, language) for triples in own.values() for triple in triples), language)
         words = missing(had, frequent, language, need)
-        (lacking / f"{language}.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+        write_lines(lacking / f"{language}.txt", words)
         share = 1 - len(words) / FREQUENT[language]
         typer.echo(f"{language}: {share:.0%} of the {FREQUENT[language]} most frequent lemmas at least {need} times")
 

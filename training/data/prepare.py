@@ -20,7 +20,7 @@ from training.data.number_templates import number_pairs
 from training.data.reading import read_corpus, read_pairs
 from training.data.split import held_out, split, subset
 from training.data.subwords import train_tokenizer
-from training.files import write_json
+from training.files import write_json, write_lines
 from training.recipe import CorpusConfig, Recipe
 from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, hash_of, prepared_part, require_same
 from training.runs.folder import RunFolder
@@ -159,8 +159,7 @@ def _write_pairs(
     fitting = [(name, pair) for name, pair in development if len(tokenizer.encode(pair[0]).ids) < recipe.max_tokens]
     if not fitting:
         raise PreparedError(f"no held-out sentence has fewer than {recipe.max_tokens} subwords: raise max_tokens")
-    lines = ["\t".join((name, *pair)) for name, pair in fitting]
-    folder.development.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_lines(folder.development, ("\t".join((name, *pair)) for name, pair in fitting))
     held = encode_pairs([pair for _, pair in fitting], tokenizer, recipe.max_tokens)
     held.save(folder.development_pairs)
     counts["development"] = len(held)

@@ -27,6 +27,7 @@ from training.data.distillation import ask
 from training.data.reading import read_lines
 from training.data.split import sentence_hash
 from training.evaluation.test_sets import TestSet, load_development, load_test
+from training.files import write_lines
 from training.runs.folder import RunFolder
 
 USABLE = 60.0
@@ -126,7 +127,7 @@ def judge(bundle: Path, pair: tuple[str, str], sets: Sequence[References]) -> li
     lines = [" ".join(source.split()) for each in sets for source in each.sources]
     with tempfile.TemporaryDirectory() as name:
         source, target, signals = (Path(name) / part for part in ("source", "target", "signals"))
-        source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_lines(source, lines)
         ask(bundle, source, "--from", pair[0], "--to", pair[1], "--output", target, "--signals", signals)
         translations = read_lines(target)
         rows = [json.loads(line) for line in read_lines(signals)]
