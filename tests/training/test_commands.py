@@ -136,7 +136,7 @@ def test_align_measures_one_given_reading(runs: Path, aligned: tuple[Path, Path,
     [
         (("--reading", "best"), "must look like 1,0,consume"),
         (("--gold", "a.gold", "--reading", "3,0,produce"), "no layer 3, head 0"),
-        (("--alignments", "links"), "needs --gold"),
+        ((), "needs --gold"),
         (("--target", "short", "--gold", "a.gold"), "3 source lines, but 1 target lines"),
     ],
 )

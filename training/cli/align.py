@@ -47,11 +47,12 @@ def align(
     pairs = score_pairs(load_trained(run), read_lines(source), read_lines(target))
     given = _parse_reading(reading) if reading else None
     truth = read_gold(gold) if gold else None
-    if truth is None and (alignments is not None and given is None):
-        raise ValueError("--alignments needs --gold, to search for the best alignment head, or --reading")
-    ranked = [given] if given else []
     if truth is not None:
         ranked = rank_heads(samples(pairs, truth), only=given)
+    elif given is not None:
+        ranked = [given]
+    else:
+        raise ValueError("align needs --gold, to search for the best alignment head, or --reading")
     if alignments is not None:
         write_lines(alignments, [pharaoh(pair.links(ranked[0])) for pair in pairs])
     text = "\n".join(describe(each) for each in ranked[:5])

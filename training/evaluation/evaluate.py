@@ -36,7 +36,7 @@ class Result:
     scores: list[Score]
     by_length: list[Bucket]
     seconds: float
-    """Of translation and scoring."""
+    """Of the translation."""
 
 
 def translate_all(trained: Trained, sentences: Sequence[str], options: SearchOptions) -> list[str]:
@@ -51,6 +51,7 @@ def evaluate(
     """Translate a test set and score it, also by length (see ``score_by_length``); returns the translations, too."""
     started = time.perf_counter()
     hypotheses = translate_all(trained, test.sources, options)
+    seconds = round(time.perf_counter() - started, 2)
     result = Result(
         test_set=test.name,
         sentences=len(test.sources),
@@ -58,7 +59,7 @@ def evaluate(
         length_penalty=options.length_penalty,
         scores=score(hypotheses, test.references, family),
         by_length=score_by_length(test.sources, hypotheses, test.references, edges, family),
-        seconds=round(time.perf_counter() - started, 2),
+        seconds=seconds,
     )
     return result, hypotheses
 
