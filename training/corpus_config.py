@@ -105,6 +105,9 @@ class VocabularyConfig(Section):
     """A merge is learnt only if its pair occurs this often."""
     lowercase: bool = False
     """Lower-case the text: only for benchmarks whose metric ignores case."""
+    words: bool = False
+    """Whole words, the ``size`` most frequent of both languages, as in 1409.0473; every other word is ``UNK``. For
+    comparisons with papers: the quality of such a model ends with its words."""
     pretokenised: bool = False
     """The text is already tokenised by white space, so punctuation and digits are not split again."""
     same_as: Path | None = None

@@ -89,7 +89,10 @@ def encode_pairs(
 
 @contextmanager
 def _merges_left_out(tokenizer: Tokenizer, probability: float) -> Iterator[None]:
-    tokenizer.model.dropout = probability or None
+    if not probability:  # words have no merges
+        yield
+        return
+    tokenizer.model.dropout = probability
     try:
         yield
     finally:

@@ -10,6 +10,8 @@ from training.recipe import VocabularyConfig
 
 UNREACHABLE = " "
 """Stands in front of the name of an entry that no text is cut into, in the tokenizers of imported models."""
+UNKNOWN = "▁UNK"
+"""Any word outside the shortlist of a vocabulary of words. BLEU counts it as one wrong word."""
 FIRST_PIECE = len(SPECIAL_TOKENS) + len(BYTE_TOKENS)
 
 
@@ -19,6 +21,8 @@ def train_tokenizer(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer
     The trainer of `tokenizers` adds no byte tokens, so they are among its special tokens while it trains. Afterwards
     the model is rebuilt with them as ordinary entries, because special tokens could match users' text.
     """
+    if config.words:
+        return _word_tokenizer(texts, config)
     draft = Tokenizer(models.BPE())
     draft.normalizer = _normaliser(config)
     draft.pre_tokenizer = _pre_tokeniser(config)
@@ -36,7 +40,26 @@ def train_tokenizer(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer
 def _with_byte_fallback(draft: Tokenizer, config: VocabularyConfig) -> Tokenizer:
     learnt = json.loads(draft.to_str())["model"]
     merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in learnt["merges"]]
-    tokenizer = Tokenizer(models.BPE(vocab=learnt["vocab"], merges=merges, byte_fallback=True, fuse_unk=False))
+    return _tokenizer(models.BPE(vocab=learnt["vocab"], merges=merges, byte_fallback=True, fuse_unk=False), config)
+
+
+def _word_tokenizer(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
+    """Return the shortlist of the most frequent words (1409.0473, section 4.1); any other word is UNKNOWN."""
+    draft = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
+    draft.normalizer, draft.pre_tokenizer = _normaliser(config), _pre_tokeniser(config)
+    special = [AddedToken(token, special=True) for token in (*SPECIAL_TOKENS, UNKNOWN)]
+    draft.train_from_iterator(
+        texts,
+        trainers.WordLevelTrainer(
+            vocab_size=config.size, min_frequency=config.min_frequency, special_tokens=special, show_progress=False
+        ),
+    )
+    # Rebuilt, because decoding leaves special tokens out, and UNKNOWN has to count as a wrong word.
+    return _tokenizer(models.WordLevel(vocab=draft.get_vocab(), unk_token=UNKNOWN), config)
+
+
+def _tokenizer(model: models.Model, config: VocabularyConfig) -> Tokenizer:
+    tokenizer = Tokenizer(model)
     tokenizer.normalizer = _normaliser(config)
     tokenizer.pre_tokenizer = _pre_tokeniser(config)
     tokenizer.decoder = decoders.Sequence(

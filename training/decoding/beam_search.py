@@ -28,6 +28,9 @@ class SearchOptions:
     early_stopping: EarlyStopping | None = None
     """When a search ends (``service.bundle.end_of_search``); None: by our own rule."""
 
+    forbidden: tuple[int, ...] = ()
+    """Tokens that no translation contains, beside the special ones."""
+
     def divisor(self, length: int) -> float:
         """Return what the log-probability of a hypothesis is divided by; the length includes the end token."""
         return float(length**self.length_penalty)
@@ -97,7 +100,7 @@ def beam_search(network: Network, source: Tensor, lengths: Tensor, options: Sear
         tokens = beams.ids[:, :, -1] if beams.ids.shape[2] else torch.full_like(beams.scores, BOS, dtype=torch.int64)
         logits, beams.state, _ = network.step(tokens.flatten(), beams.state, beams.memory)
         logprobs = logits.float().log_softmax(-1).view(*beams.scores.shape, -1)  # [A, K, V]
-        logprobs[:, :, [PAD, BOS]] = float("-inf")
+        logprobs[:, :, [PAD, BOS, *options.forbidden]] = float("-inf")
         _advance(beams, logprobs, options)
         best = beams.scores.amax(1).tolist()
         live = [p for p, s in enumerate(beams.sentences) if not _is_done(s, best[p], beams.ids.shape[2], options)]

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tokenizers import Tokenizer
+
 from training.data.reading import read_lines, read_pairs
+from training.data.subwords import UNKNOWN
 from training.runs.folder import RunFolder
 
 
@@ -26,6 +29,14 @@ def load_test(path: Path, target_path: Path | None = None) -> TestSet:
         return TestSet(_stem(path), sources, references)
     list(read_pairs(path, target_path))  # raises the error for unequal numbers of lines
     return TestSet(_stem(path), read_lines(path), read_lines(target_path))
+
+
+def without_unknown(test: TestSet, tokenizer: Tokenizer) -> TestSet:
+    """Return the sentences without an unknown word in source and reference: "No UNK" of 1409.0473, table 1."""
+    unknown = tokenizer.token_to_id(UNKNOWN)
+    pairs = zip(test.sources, test.references, strict=True)
+    known = [pair for pair in pairs if not any(unknown in tokenizer.encode(text).ids for text in pair)]
+    return TestSet(f"{test.name}/No UNK", [source for source, _ in known], [reference for _, reference in known])
 
 
 def _stem(path: Path) -> str:

@@ -17,10 +17,12 @@ from training.alignment.head_search import rank_heads
 from training.data.dataset import EncodedPairs
 from training.data.prepare import prepare
 from training.data.split import spread
+from training.data.subwords import UNKNOWN
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.evaluate import evaluate
 from training.evaluation.scored_pairs import samples, score_pairs
-from training.evaluation.test_sets import TestSet, load_development
+from training.evaluation.scores import Bucket
+from training.evaluation.test_sets import TestSet, load_development, without_unknown
 from training.experiments.variants import Variant
 from training.export.bundle import ExportOptions
 from training.export.card import Score
@@ -98,6 +100,7 @@ class Grid:
             "bleu": round(found.scores[0].score, 2),
             "signature": found.scores[0].signature,
             "by_length": [asdict(bucket) for bucket in found.by_length],
+            **self._known(trained, test, options),
             "alignment_error": None if head is None or head.aer is None else round(head.aer, 2),
             "alignment_head": None if head is None else {"layer": head.layer, "head": head.head, "step": head.step},
             "parameters": sum(parameter.numel() for parameter in trained.network.parameters()),
@@ -108,6 +111,18 @@ class Grid:
         except ParityError as error:  # a finding about this variant, which does not end the grid
             result["not_exported"] = str(error)
         return result
+
+    def _known(self, trained: Trained, test: TestSet, options: SearchOptions) -> dict[str, Any]:
+        """Return BLEU of the sentences without unknown words, for a vocabulary of words.
+
+        As in table 1 of 1409.0473, no translation of them has an unknown word.
+        """
+        unknown = trained.tokenizer.token_to_id(UNKNOWN)
+        known = None if unknown is None else without_unknown(test, trained.tokenizer)
+        if known is None or not known.sources:
+            return {}
+        found, _ = evaluate(trained, known, replace(options, forbidden=(unknown,)), "cased")
+        return {"no_unk": {"sentences": found.sentences, "bleu": round(found.scores[0].score, 2)}}
 
     def _aligned(self, trained: Trained, text: Path) -> AlignmentHead | None:
         """Return the head that agrees best with eflomal's links; None without attention or without eflomal."""
@@ -173,13 +188,27 @@ def summary(cells: Sequence[Cell], output: Path | None) -> str:
     for name in sorted(dict.fromkeys(cell["variant"] for cell in cells), key=lambda name: name != "base"):
         own = [cell for cell in cells if cell["variant"] == name]
         figures = [spread_of([cell[key] for cell in own]) for key in ("bleu", "alignment_error")]
-        rows.append([name, str(len(own)), *figures, f"{own[0]['parameters']:,}"])
-    table = markdown(("variant", "seeds", "BLEU", "AER", "parameters"), rows)
+        rows.append([name, str(len(own)), *figures, f"{own[0]['parameters']:,}", *_more_scores(own)])
+    more = [_label(bucket) for bucket in cells[0].get("by_length", ())]
+    head = ("variant", "seeds", "BLEU", "AER", "parameters", *more, *(["No UNK"] if "no_unk" in cells[0] else []))
+    table = markdown(head, rows)
     if output is not None:
         write_lines(output.with_name(f"{output.name}.md"), [table])
         small = [{key: value for key, value in cell.items() if key != "recipe"} for cell in cells]
         write_json(output.with_name(f"{output.name}.json"), {"cells": small})
     return table
+
+
+def _more_scores(own: Sequence[Cell]) -> list[str]:
+    """Return the BLEU of each length, and that of the sentences without unknown words, with their number."""
+    lengths = zip(*([bucket["bleu"] for bucket in cell.get("by_length", ())] for cell in own), strict=True)
+    known = [cell["no_unk"] for cell in own if "no_unk" in cell]
+    no_unk = f"{spread_of([each['bleu'] for each in known])} ({known[0]['sentences']})" if known else "–"
+    return [*map(spread_of, lengths), *([no_unk] if known else [])]
+
+
+def _label(bucket: Mapping[str, Any]) -> str:
+    return f"{Bucket(**bucket).label} ({bucket['sentences']})"
 
 
 def spread_of(values: Sequence[float | None]) -> str:

@@ -12,6 +12,7 @@ from torch import Tensor
 from service.bundle.vocabulary import BOS, PAD
 from training.data.batching import Batch, batch_of
 from training.data.padding import PaddedPairs
+from training.data.subwords import UNKNOWN
 from training.export.bundle import ExportOptions, write_bundle
 from training.export.card import ModelCard
 from training.export.compare import Reference
@@ -33,7 +34,7 @@ def export_bundle(
     options: ExportOptions,
 ) -> Path:
     """Write the bundle of a network that a recipe trained; see ``write_bundle``."""
-    subwords = Subwords(tokenizer, tokenizer.get_vocab_size())
+    subwords = Subwords(tokenizer, tokenizer.get_vocab_size(), unknown=tokenizer.token_to_id(UNKNOWN))
     assert isinstance(options.card, ModelCard)
     card = options.card.with_recipe(recipe)
     original = NetworkOriginal(network, recipe.network)

@@ -8,6 +8,7 @@ from tokenizers import Tokenizer
 from service.bundle.vocabulary import BOS, BYTE_TOKENS, EOS, PAD
 from training.data.cleaning import normalise
 from training.data.subwords import FIRST_PIECE, train_tokenizer
+from training.evaluation.test_sets import TestSet, without_unknown
 from training.recipe import VocabularyConfig
 
 TEXTS = [
@@ -78,3 +79,15 @@ def test_lower_casing_and_given_tokens_are_inside_the_tokenizer() -> None:
     tokenizer = train_tokenizer(lines, VocabularyConfig(size=400, pretokenised=True))
     assert round_trip(tokenizer, lines[0]) == lines[0]
     assert "▁n&apos;" in tokenizer.encode(lines[0]).tokens
+
+
+def test_a_vocabulary_of_words_keeps_the_most_frequent_and_no_unk_is_sentences_without_others() -> None:
+    texts = ["I lost.", "J'ai perdu.", "I won.", "J'ai perdu !", "A zebra lost."] * 2 + ["I lost."] * 3
+    words = train_tokenizer(texts, VocabularyConfig(size=300, min_frequency=3, words=True))
+    assert [words.token_to_id(token) for token in ("<pad>", "<s>", "</s>")] == [PAD, BOS, EOS]
+    assert round_trip(words, "J'ai perdu.") == "J'ai perdu."
+    assert round_trip(words, "A zebra lost.") == "UNK UNK lost."
+    sources = ["I lost.", "A zebra lost.", "I lost."]
+    test = TestSet("test", sources, ["J'ai perdu.", "J'ai perdu.", "Un zèbre a perdu."])
+    known = without_unknown(test, words)
+    assert (known.sources, known.references) == (["I lost."], ["J'ai perdu."])
