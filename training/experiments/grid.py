@@ -184,14 +184,14 @@ def _plain(recipe: Recipe) -> dict[str, Any]:
 
 def summary(cells: Sequence[Cell], output: Path | None) -> str:
     """Return the table of the variants, the base first; with ``output``, also write it, and as JSON with all cells."""
+    more = list(dict.fromkeys(label for cell in cells for label in _more_scores(cell)))
     rows = []
     for name in sorted(dict.fromkeys(cell["variant"] for cell in cells), key=lambda name: name != "base"):
         own = [cell for cell in cells if cell["variant"] == name]
         figures = [spread_of([cell[key] for cell in own]) for key in ("bleu", "alignment_error")]
-        rows.append([name, str(len(own)), *figures, f"{own[0]['parameters']:,}", *_more_scores(own)])
-    more = [_label(bucket) for bucket in cells[0].get("by_length", ())]
-    head = ("variant", "seeds", "BLEU", "AER", "parameters", *more, *(["No UNK"] if "no_unk" in cells[0] else []))
-    table = markdown(head, rows)
+        others = [spread_of([_more_scores(cell).get(label) for cell in own]) for label in more]
+        rows.append([name, str(len(own)), *figures, f"{own[0]['parameters']:,}", *others])
+    table = markdown(("variant", "seeds", "BLEU", "AER", "parameters", *more), rows)
     if output is not None:
         write_lines(output.with_name(f"{output.name}.md"), [table])
         small = [{key: value for key, value in cell.items() if key != "recipe"} for cell in cells]
@@ -199,16 +199,12 @@ def summary(cells: Sequence[Cell], output: Path | None) -> str:
     return table
 
 
-def _more_scores(own: Sequence[Cell]) -> list[str]:
-    """Return the BLEU of each length, and that of the sentences without unknown words, with their number."""
-    lengths = zip(*([bucket["bleu"] for bucket in cell.get("by_length", ())] for cell in own), strict=True)
-    known = [cell["no_unk"] for cell in own if "no_unk" in cell]
-    no_unk = f"{spread_of([each['bleu'] for each in known])} ({known[0]['sentences']})" if known else "–"
-    return [*map(spread_of, lengths), *([no_unk] if known else [])]
-
-
-def _label(bucket: Mapping[str, Any]) -> str:
-    return f"{Bucket(**bucket).label} ({bucket['sentences']})"
+def _more_scores(cell: Cell) -> dict[str, float | None]:
+    """Return the BLEU of each length and of the sentences without unknown words, by name and number of sentences."""
+    buckets = [Bucket(**bucket) for bucket in cell.get("by_length", ())]
+    lengths = {f"{bucket.label} ({bucket.sentences})": bucket.bleu for bucket in buckets}
+    known = cell.get("no_unk")
+    return lengths if known is None else {f"No UNK ({known['sentences']})": known["bleu"], **lengths}
 
 
 def spread_of(values: Sequence[float | None]) -> str:

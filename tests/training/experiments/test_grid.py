@@ -93,6 +93,11 @@ def test_the_table_has_means_and_deviations() -> None:
     table = summary(cells, None).splitlines()
     assert table[2] == "| base | 2 | 31.0 ± 1.4 | 20.5 ± 0.7 | 1,234 |"
     assert table[3] == "| none | 1 | 10.0 | – | 1,234 |"
+    bucket = {"shortest": 11, "longest": None, "sentences": 7, "bleu": 5.0}
+    words = cells[0] | {"by_length": [bucket], "no_unk": {"sentences": 4, "bleu": 40.0}}
+    head, _, _, row = summary([words, *cells[1:]], None).splitlines()
+    assert head.endswith("| parameters | No UNK (4) | over 10 (7) |")
+    assert row == "| none | 1 | 10.0 | – | 1,234 | 40.0 | 5.0 |"
 
 
 @pytest.mark.slow
