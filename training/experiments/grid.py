@@ -118,8 +118,10 @@ class Grid:
         As in table 1 of 1409.0473, no translation of them has an unknown word.
         """
         unknown = trained.tokenizer.token_to_id(UNKNOWN)
-        known = None if unknown is None else without_unknown(test, trained.tokenizer)
-        if known is None or not known.sources:
+        if unknown is None:
+            return {}
+        known = without_unknown(test, trained.tokenizer)
+        if not known.sources:
             return {}
         found, _ = evaluate(trained, known, replace(options, forbidden=(unknown,)), "cased")
         return {"no_unk": {"sentences": found.sentences, "bleu": round(found.scores[0].score, 2)}}
