@@ -33,6 +33,14 @@ def test_a_beam_of_one_is_greedy(config: TransformerConfig | BahdanauConfig) -> 
     assert [h[0].ids for h in search(net, SOURCES, SearchOptions(1, 1.0, 12))] == greedy
 
 
+def test_no_translation_has_a_forbidden_token() -> None:
+    net = network(bahdanau())
+    written = {number for ids in translate_greedy(net, SOURCES, 12) for number in ids}
+    assert len(written) > 1
+    found = search(net, SOURCES, SearchOptions(2, 1.0, 12, forbidden=tuple(written)))
+    assert not written & {number for hypotheses in found for each in hypotheses for number in each.ids}
+
+
 @pytest.mark.parametrize("name", ["post-norm", "score-additive", "attention-local", "lstm"])
 def test_forced_scores_are_those_of_the_search(name: str) -> None:
     net = eager(VARIANTS[name], 5.0)
