@@ -28,6 +28,7 @@ from service.engine import (
     BoundedPool,
     EngineError,
     Glossary,
+    LazyTranslator,
     TextTranslator,
     TranslationOptions,
     ValueHandling,
@@ -233,9 +234,13 @@ class JobRunner:
             search = TranslationOptions(
                 beam_size=job.beam_size, values=self._options.values, glossary=glossary, formality=job.formality
             )
-            translations = await translate_segments(
-                legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
-            )
+            with contextlib.ExitStack() as held:  # between two windows no request holds the models
+                for leg in legs:
+                    if isinstance(leg, LazyTranslator):
+                        held.enter_context(leg.held())
+                translations = await translate_segments(
+                    legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
+                )
         output = await DOCUMENTS.run(lambda: document.write([each.text for each in translations]))
         done = replace(
             progress.job,

@@ -39,6 +39,7 @@ class ManagedModel:
     users: int = 0  # running requests
     waiting: int = 0  # requests that wait for the opening
     pinned: int = 0  # holders that prevent its closing
+    held: int = 0  # holders that may use it again: it is closed for memory, but not because it was replaced
     retired: bool = False  # it was replaced or unloaded
     opened_at: float = 0.0
     used_at: float = 0.0
@@ -95,6 +96,16 @@ class OpenModels:
             yield
         finally:
             model.pinned -= 1
+            self._released(model)
+
+    @contextmanager
+    def holding(self, model: ManagedModel) -> Iterator[None]:
+        """Keep a model that is open from being closed when it is replaced: its files are no longer there."""
+        model.held += 1
+        try:
+            yield
+        finally:
+            model.held -= 1
             self._released(model)
 
     def check(self, model: ManagedModel) -> None:
@@ -174,7 +185,7 @@ class OpenModels:
 
     def _released(self, model: ManagedModel) -> None:
         """Use the end of a request, or of a pin, to make room."""
-        if model.unused and (model.retired or model.failed()):
+        if model.unused and ((model.retired and not model.held) or model.failed()):
             self._close(model)
         elif self._queue:
             self._advance()
@@ -247,7 +258,7 @@ class OpenModels:
             model.state, model.error, model.opened_at = "open", None, self._clock()
             self._touch(model)
         _announce(model)
-        if model.retired and model.unused and not model.waiting:
+        if model.retired and model.unused and not (model.waiting or model.held):
             self._close(model)
         self._advance()
         self._shrink()

@@ -175,6 +175,10 @@ class LazyTranslator:
         """Keep the model open, if it is, as long as the context lasts."""
         return self._models.pinning(self._model)
 
+    def held(self) -> AbstractContextManager[None]:
+        """Keep the model, once it is open, from being closed when it is replaced, as long as the context lasts."""
+        return self._models.holding(self._model)
+
     @property
     def queue_status(self) -> QueueStatus:
         """Return the state of its queue; that of a closed model is empty."""
