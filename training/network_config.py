@@ -119,6 +119,9 @@ class BahdanauConfig(Section):
     hard_gradient: Literal["straight_through", "reinforce"] = "straight_through"
     """The gradient of hard attention: straight-through Gumbel-softmax (1611.01144), or REINFORCE with a baseline
     (Xu et al. 2015, 1502.03044, section 4.1)."""
+    soft_until: float = Field(0.75, ge=0, le=1)
+    """REINFORCE: a step of training uses the expectation, which is soft attention, with a probability that falls from 1
+    to 0 over this share of the updates. (In the paper it is 0.5 all along.)"""
     entropy_weight: float = Field(0.01, ge=0)
     """REINFORCE: the reward of the entropy of the choices, in nats, so that sampling does not end too early."""
     output: Literal["deep", "linear"] = "deep"

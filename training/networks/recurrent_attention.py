@@ -52,6 +52,8 @@ class RecurrentAttention(nn.Module):
         super().__init__()
         self.kind, self.window = config.attention, config.window
         self.sampled = config.attention == "hard" and config.hard_gradient == "reinforce"
+        self.soft_share = 0.0
+        """REINFORCE in training: the probability that a step takes the expectation instead of a sample."""
         self.score = make_score(config, memory_size) if config.attention != "none" else None
         self.centre = LocalCentre(config.decoder_hidden, config.attention_size) if self.kind == "local" else None
 
@@ -80,11 +82,15 @@ class RecurrentAttention(nn.Module):
         return Attended(torch.bmm(weights[:, None, :], memory).squeeze(1), weights)
 
     def choices(self, query: Tensor, keys: Tensor, lengths: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the log-probability of the ``chosen`` positions, one-hot [B, S], and the entropy, each [B]."""
+        """Return the log-probability of the ``chosen`` positions, one-hot [B, S], and the entropy, each [B].
+
+        A row with soft weights chose nothing: its log-probability is zero, without a gradient.
+        """
         assert self.score is not None
         valid = valid_positions(lengths, keys.shape[1])
         log_weights = self.score(query, keys).masked_fill(~valid, -1e9).log_softmax(-1)
-        return (log_weights * chosen).sum(-1), -(log_weights.exp() * log_weights).sum(-1)
+        sampled = chosen.detach() * (chosen.amax(-1, keepdim=True) == 1)
+        return (log_weights * sampled).sum(-1), -(log_weights.exp() * log_weights).sum(-1)
 
     def _inside(self, centre: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
         """Return the positions within the window, or the nearest one, bool [B, S], and all distances [B, S]."""
@@ -105,10 +111,15 @@ class RecurrentAttention(nn.Module):
         """Return one position for each step, one-hot [B, S]; training samples it.
 
         ``straight_through``: by Gumbel-softmax (1611.01144), whose gradient is that of the soft sample. ``reinforce``:
-        without a gradient; ``choices`` has what REINFORCE needs.
+        without a gradient, for which ``choices`` has what REINFORCE needs; or, in ``soft_share`` of the steps, the
+        expectation of the sample, which is soft attention and has one (1502.03044, section 4.1).
         """
         masked = scores.masked_fill(~valid, float("-inf"))
         if self.training and not self.sampled:
             return functional.gumbel_softmax(masked, hard=True)
         best = torch.multinomial(masked.softmax(-1), 1).squeeze(-1) if self.training else masked.argmax(-1)
-        return functional.one_hot(best, scores.shape[1]).to(scores.dtype)
+        chosen = functional.one_hot(best, scores.shape[1]).to(scores.dtype)
+        if not (self.training and self.soft_share):
+            return chosen
+        soft = torch.rand(len(scores), 1, device=scores.device) < self.soft_share
+        return torch.where(soft, masked.softmax(-1), chosen)

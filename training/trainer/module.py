@@ -14,12 +14,14 @@ from training.data.batching import Batch
 from training.data.split import spread
 from training.decoding.greedy import translate_greedy
 from training.networks.attention import valid_positions
+from training.networks.bahdanau import Bahdanau
 from training.networks.build import Network, build_network
+from training.networks.interface import Network
 from training.recipe import OptimisationConfig, Recipe
 from training.runs.fingerprint import Fingerprint
 from training.trainer.loss import guided_cross_entropy, reinforce_loss, sample_pieces, smoothed_cross_entropy
 from training.trainer.optimiser import make_optimiser
-from training.trainer.schedule import last_update, rate_factor, sampled_pieces
+from training.trainer.schedule import last_update, rate_factor, sampled_pieces, soft_share
 
 
 class Losses(NamedTuple):
@@ -108,6 +110,9 @@ class TranslationModule(lightning.LightningModule):
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Derive the random state from the position, so that a resumed run draws the same numbers."""
         torch.manual_seed((self.recipe.seed * 1_000_003 + batch_idx) * 1009 + self.global_rank)
+        if isinstance(self.network, Bahdanau):
+            done = self.global_step / self.last_update
+            self.network.attention.soft_share = soft_share(done, self.network.config.soft_until)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the mean smoothed loss of a batch's tokens, in nats; all batches of an update have the same weight."""

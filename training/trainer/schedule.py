@@ -36,3 +36,8 @@ def sampled_pieces(update: int, config: OptimisationConfig, last: int | None = N
     at_the_end = config.cooldown_updates if whole is None else whole
     remaining = (config.max_updates if last is None else last) - update
     return 0 if remaining <= at_the_end else config.sampled_pieces
+
+
+def soft_share(done: float, until: float) -> float:
+    """Return the share of soft steps of hard attention, from 1 to 0, after a share of training ``until`` which it falls."""
+    return max(0.0, 1 - done / until) if until else 0.0
