@@ -40,7 +40,7 @@ from docs.tools.book_html import (  # noqa: E402
 PAGES = ROOT / "docs" / "learn"
 BUILT = ROOT / "service" / "web" / "learn"
 MODELS = ROOT / "models"
-MANIFESTS = ("manifest.json", "embedding.json")
+MANIFESTS = ("manifest.json", "embedding.json", "captions.json")
 MARK = "source-sha256"
 FORM = "5"  # raised when this program makes other pages of the same text
 
@@ -83,7 +83,7 @@ class Page:
         """Return the manifests of the shipped models that the page's cells name."""
         named = set(re.findall(r'"([a-z0-9-]+)"', "\n".join(self.cells)))
         return [
-            path for path in sorted(MODELS.glob("*/*.json")) if path.name in MANIFESTS and path.parent.name in named
+            path for path in sorted(MODELS.rglob("*.json")) if path.name in MANIFESTS and path.parent.name in named
         ]
 
     @property

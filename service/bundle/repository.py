@@ -17,6 +17,8 @@ _LOG = logging.getLogger(__name__)
 
 GALLERY = "gallery"
 """The subfolder of small models for teaching, which are served only if the operator wants them."""
+CAPTIONS = "gallery-captions"
+"""Graphs for the book, which read pictures and are never served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle, *, 
     """
     found = scan_bundles(folder, gallery=gallery)
     for path in _subfolders(folder, gallery):
-        if not (is_bundle(path) or has_embedding_model(path) or path.name == GALLERY):
+        if not (is_bundle(path) or has_embedding_model(path) or path.name in (GALLERY, CAPTIONS)):
             _LOG.warning("%s is ignored: it has no manifest.json, so it is not a bundle", path)
     if not found:
         raise BundleMissing(f"{folder}: there is no bundle in it, which is a folder with a manifest.json.")

@@ -151,7 +151,7 @@ class Bahdanau(nn.Module):
         keys, lengths = memory.arrays[1], memory.lengths
         found = [self.attention.choices(q, keys, lengths, w) for q, w in zip(queries, weights, strict=True)]
         likelihood, entropy = (torch.stack(parts, 1) for parts in zip(*found, strict=True))
-        return Choices(likelihood, entropy, self.config.entropy_weight)
+        return Choices(likelihood, entropy, self.config.entropy_weight, self.config.reinforce_weight)
 
     def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
         """Return the logits [..., V] of [..., output_size], or [..., C] of the ``pieces`` [C]."""

@@ -37,6 +37,8 @@ class Choices:
     entropy: Tensor
     """[B, T]: of the distribution that it was chosen from, in nats."""
     entropy_weight: float
+    weight: float = 1.0
+    """Of the loss of the choices."""
 
 
 @dataclass(frozen=True, slots=True)

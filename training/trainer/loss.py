@@ -90,4 +90,4 @@ def reinforce_loss(choices: Choices, rewards: Tensor, valid: Tensor) -> Tensor:
     baseline = (totals.sum() - totals) / (counts.sum() - counts).clamp_min(1)
     advantage = (rewards - baseline * valid).flip(1).cumsum(1).flip(1)  # of this token and of all later ones
     chosen: Tensor = -(advantage.detach() * choices.log_probability * valid).sum()
-    return chosen - choices.entropy_weight * (choices.entropy * valid).sum()
+    return choices.weight * chosen - choices.entropy_weight * (choices.entropy * valid).sum()
