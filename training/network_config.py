@@ -123,7 +123,8 @@ class BahdanauConfig(Section):
     """REINFORCE: a step of training uses the expectation, which is soft attention, with a probability that falls from 1
     to 0 over this share of the updates. (In the paper it is 0.5 all along.)"""
     reinforce_weight: float = Field(0.1, ge=0)
-    """The factor of REINFORCE's part of the gradient (λ_r of the paper), whose noise would otherwise fill the clipped norm."""
+    """The factor of REINFORCE's part of the gradient (λ_r of the paper); its noise would otherwise fill the clipped
+    norm."""
     entropy_weight: float = Field(0.01, ge=0)
     """REINFORCE: the reward of the entropy of the choices, in nats, so that sampling does not end too early."""
     output: Literal["deep", "linear"] = "deep"

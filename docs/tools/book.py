@@ -82,9 +82,7 @@ class Page:
     def bundles(self) -> list[Path]:
         """Return the manifests of the shipped models that the page's cells name."""
         named = set(re.findall(r'"([a-z0-9-]+)"', "\n".join(self.cells)))
-        return [
-            path for path in sorted(MODELS.rglob("*.json")) if path.name in MANIFESTS and path.parent.name in named
-        ]
+        return [path for path in sorted(MODELS.rglob("*.json")) if path.name in MANIFESTS and path.parent.name in named]
 
     @property
     def digest(self) -> str:

@@ -95,8 +95,8 @@ def train(kind: Kind, updates: int, seed: int = 1) -> Captioner:
     )  # fmt: skip
     optimiser = make_optimiser(network, optimisation, fused=False)
     for update in range(updates):
-        optimiser.param_groups[0]["lr"] = optimiser.param_groups[1]["lr"] = (
-            optimisation.peak_rate * rate_factor(update, optimisation)
+        optimiser.param_groups[0]["lr"] = optimiser.param_groups[1]["lr"] = optimisation.peak_rate * rate_factor(
+            update, optimisation
         )
         network.attention.soft_share = soft_share(update / updates, network.config.soft_until)
         batch = batch_of(scenes(seed * 1_000_003 + update, PICTURES))

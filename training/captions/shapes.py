@@ -66,7 +66,8 @@ def _scene(random: np.random.Generator, wanted: bool) -> Scene:
     ]
     pixels = np.full((SIZE, SIZE, 3), 235.0) + random.normal(0, 8, (SIZE, SIZE, 3))
     for kind, mask in zip((first, second), masks, strict=True):
-        pixels[mask] = np.array(COLOURS[KINDS[kind][0]]) + random.normal(0, 15, 3) + random.normal(0, 8, (mask.sum(), 3))
+        shade = np.array(COLOURS[KINDS[kind][0]]) + random.normal(0, 15, 3)
+        pixels[mask] = shade + random.normal(0, 8, (mask.sum(), 3))
     relation = ["left", "of"] if left else ["above"]
     caption = ["a", *KINDS[first], *relation, "a", *KINDS[second]]
     return Scene(pixels.clip(0, 255).astype(np.uint8), caption, (masks[0], masks[1]))

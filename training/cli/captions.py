@@ -33,7 +33,7 @@ def captions(
             found = measure(model, scenes(SEED, TESTED, held_out))
             figures[f"{kind}, {name}"] = found._asdict()
             typer.echo(
-                f"{kind}, {name}: {found.right:.1%} of the captions right; the largest weight of a colour or form is on "
-                f"its shape in {found.on_shape:.1%} (a random cell: {found.chance:.1%})"
+                f"{kind}, {name}: {found.right:.1%} of the captions right; the largest weight of a colour or "
+                f"form is on its shape in {found.on_shape:.1%} (a random cell: {found.chance:.1%})"
             )
     write_json(output / "captions.json", {"updates": updates, "pictures": TESTED, "figures": figures})

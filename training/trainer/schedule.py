@@ -39,5 +39,5 @@ def sampled_pieces(update: int, config: OptimisationConfig, last: int | None = N
 
 
 def soft_share(done: float, until: float) -> float:
-    """Return the share of soft steps of hard attention, from 1 to 0, after a share of training ``until`` which it falls."""
+    """Return the share of soft steps of hard attention, which falls from 1 to 0 at ``until``, a share of training."""
     return max(0.0, 1 - done / until) if until else 0.0
