@@ -117,13 +117,6 @@ def test_small_ones_pass_a_large_one_that_does_not_fit_yet_but_only_so_often() -
     assert queue.admitted(0) == "L"
 
 
-def test_a_short_sentence_is_encoded_before_long_ones() -> None:
-    queue = scheduler(long("1234"))
-    queue.add(arrived("ab"))
-    queue.add([*long("5"), *arrived("c")])
-    assert queue.to_encode() == "abc12345"
-
-
 def test_those_whom_the_encoder_has_taken_are_passed_by_nobody() -> None:
     queue = scheduler(long("ab"))
     assert queue.to_encode() == "ab"
@@ -193,14 +186,6 @@ def test_enough_tokens_and_near_deadlines_end_the_gathering() -> None:
     assert scheduler(arrived("abc", tokens=16)).to_encode(0.0, running=40) == ""
     assert scheduler([*arrived("a"), *arrived("b", deadline=0.5)]).to_encode(0.0, running=40) == "ab"
     assert scheduler(arrived("a", deadline=30.0)).to_encode(0.0, running=40) == ""
-
-
-def test_the_late_leave_with_the_next_plan_and_are_named() -> None:
-    queue = scheduler([*encoded("l", deadline=5.0), *encoded("m", deadline=9.0), *encoded("p")])
-    assert queue.plan(5.0, 256)[1] == "l"
-    assert queue.plan(6.0, 256)[1] == ""
-    assert queue.plan(9.0, 0) == ("p", "m")
-    assert queue.scheduler.tokens == 0
 
 
 def test_discarding_takes_out_those_who_wait_and_gives_their_room_back() -> None:
