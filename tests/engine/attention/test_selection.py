@@ -71,7 +71,7 @@ def test_more_weights_than_one_answer_may_have_are_refused() -> None:
     check_size(limit_for(AttentionOptions(), SPEC, 800, "m"), 20, 40)
     with pytest.raises(TooManyWeights, match=r"968 attention weights \(8 times 11 by 11\); at most 800"):
         check_size(limit_for(every, SPEC, 800, "m"), 11, 20)
-    with pytest.raises(InvalidOption, match="bahdanau has no decoder self-attention"):
+    with pytest.raises(InvalidOption, match="bahdanau has no decoder self-attention; kind must be cross or encoder"):
         limit_for(AttentionOptions(kind="decoder"), SPEC, 800, "bahdanau")
 
 
