@@ -11,7 +11,7 @@ from service.engine.search.state_table import StateTable
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from service.engine.values.states import StateMachine, places_of
 from tests.support.decoding import run_batch
-from tests.support.fake_model import EOS, ScriptedModel, hashed_rule
+from tests.support.fake_model import EOS, ScriptedModel, hashed_rule, normalised
 
 VOCABULARY = 40
 DIGITS = range(10, 20)
@@ -88,6 +88,21 @@ def test_sentences_are_the_same_in_company_of_values(beam_size: int, temperature
     mixed = translate([*plain[:4], *valued, *plain[4:]], temperature)
     assert [*mixed[:4], *mixed[-4:]] == translate(plain, temperature)
     assert mixed[4:-4] == [translate([each], temperature)[0] for each in valued]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_whole_word_is_not_continued_where_the_model_would(whole: bool) -> None:
+    def continuing(source: tuple[int, ...], prefix: tuple[int, ...]) -> np.ndarray:
+        logits = np.zeros(VOCABULARY)
+        logits[
+            WORD if prefix[-1:] in ((25,), (27,)) else 25 if 25 not in prefix else 27 if 27 not in prefix else EOS
+        ] = 6
+        return normalised(logits)
+
+    values = constraints([25], [27], reserved=False, whole=whole)
+    [found] = run_batch(ScriptedModel(continuing), [job([5, 7], 1, values)])
+    ids = found.hypotheses[0].ids
+    assert [ids[ids.index(value) + 1] == WORD for value in (25, 27)] == [not whole] * 2
 
 
 def test_a_value_within_a_word_follows_an_opening_token_only() -> None:
