@@ -41,7 +41,7 @@ def test_the_same_seed_gives_the_same_pictures() -> None:
 def test_a_few_updates_teach_more_than_the_frequency_of_words(kind: str) -> None:
     config = OptimisationConfig(label_smoothing=0.0)
     batch = batch_of(scenes(11, 32))
-    losses = batch_losses(train(kind, 60), batch, config, len(WORDS))  # type: ignore[arg-type]
+    losses = batch_losses(train(kind, 150), batch, config, len(WORDS))  # type: ignore[arg-type]
     chance = (2 * np.log(4) + 2 * np.log(3) + np.log(2)) / 8.5  # of who knows the grammar, but sees nothing
     assert float((losses.likelihood / losses.tokens).detach()) < chance
 
