@@ -128,5 +128,4 @@ def measure(model: CaptionModel, shown: list[Scene]) -> Figures:
 
 def _touched(mask: Mask) -> Mask:
     """Return the cells that have a pixel of the shape, [GRID, GRID]."""
-    touched: Mask = mask.reshape(GRID, CELL, GRID, CELL).any((1, 3))
-    return touched
+    return np.asarray(mask.reshape(GRID, CELL, GRID, CELL).any((1, 3)), np.bool_)

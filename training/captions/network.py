@@ -101,7 +101,7 @@ def train(kind: Kind, updates: int, seed: int = 1) -> Captioner:
         network.attention.soft_share = soft_share(update / updates, network.config.soft_until)
         batch = batch_of(scenes(seed * 1_000_003 + update, PICTURES))
         optimiser.zero_grad()
-        batch_losses(network, batch, optimisation, len(WORDS)).mean.backward()  # type: ignore[no-untyped-call]
+        batch_losses(network, batch, optimisation, len(WORDS)).mean.backward()
         nn.utils.clip_grad_norm_(network.parameters(), optimisation.clip_norm)
         optimiser.step()
     return network.eval()

@@ -55,13 +55,13 @@ def _scene(random: np.random.Generator, wanted: bool) -> Scene:
         first, second = random.choice(len(KINDS), 2, replace=False).tolist()
         if held_out(first, second) == wanted:
             break
-    near = random.integers(10, SIZE - 36)  # of the first shape's centre, along the axis of the relation
-    along = near, random.integers(near + 24, SIZE - 10)
+    near = int(random.integers(10, SIZE - 36))  # of the first shape's centre, along the axis of the relation
+    along = near, int(random.integers(near + 24, SIZE - 10))
     middle = random.integers(15, SIZE - 15)
-    across = middle + random.integers(-5, 6, 2)
+    across = (middle + random.integers(-5, 6, 2)).tolist()
     left = bool(random.integers(2))
     masks = [
-        _mask(KINDS[kind][1], (b, a) if left else (a, b), random.integers(6, 10))
+        _mask(KINDS[kind][1], (b, a) if left else (a, b), int(random.integers(6, 10)))
         for kind, a, b in zip((first, second), along, across, strict=True)
     ]
     pixels = np.full((SIZE, SIZE, 3), 235.0) + random.normal(0, 8, (SIZE, SIZE, 3))

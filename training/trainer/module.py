@@ -16,7 +16,6 @@ from training.decoding.greedy import translate_greedy
 from training.networks.attention import valid_positions
 from training.networks.bahdanau import Bahdanau
 from training.networks.build import Network, build_network
-from training.networks.interface import Network
 from training.recipe import OptimisationConfig, Recipe
 from training.runs.fingerprint import Fingerprint
 from training.trainer.loss import guided_cross_entropy, reinforce_loss, sample_pieces, smoothed_cross_entropy
