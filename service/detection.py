@@ -164,10 +164,13 @@ class _Model(LanguageIdentifier):  # type: ignore[misc]
 def has_evidence(text: str) -> bool:
     """Return whether a text is long enough to doubt its language: single words and names are in many languages.
 
-    It needs two words of two letters, and LEAST_LETTERS letters. A word in a script without spaces counts twice.
+    It needs two words of two letters, and LEAST_LETTERS letters. A word in a script without spaces counts twice, and a code such as "AX-3348" not
+    at all.
     """
     letters = words = 0
     for word in text[:ENOUGH_CHARACTERS].split():
+        if word.isascii() and any(map(str.isdigit, word)):
+            continue
         own = len(word) if word.isalpha() else sum(map(str.isalpha, word))
         letters += own
         words += own >= 2

@@ -31,9 +31,10 @@ class ParityLimits:
     """int8: the least share of greedy tokens that the original chooses, too, after the same tokens."""
     alone: float = 1e-5
     """The largest difference between a row alone and the same row in a batch."""
-    steps: float = 2e-3
+    steps: float = 3e-3
     """Between step-by-step and forced log-probabilities: the largest difference for fp32, the mean for int8 (the last
-    bit of a float may decide how an activation is rounded, which moves single tokens by a hundredth)."""
+    bit of a float may decide how an activation is rounded, which moves single tokens by a hundredth; 0.0022 for a model
+    that was trained without dropout and is surer of itself, where a fault of a graph costs 0.05 and more)."""
     pairs: int = 48
     """The number of pairs that are compared."""
     longest: int = 512

@@ -52,7 +52,8 @@ class Rewording:
         """Change the translations of each text, in which every value has its place, and return them."""
         if language_of(self.pair.info.target_language) in LANGUAGES:
             await self._put_in_one_register(texts)
-        await self._put_end_marks([(own, at) for own in texts for at in range(len(own))])
+        if self.options.values != "off":
+            await self._put_end_marks([(own, at) for own in texts for at in range(len(own))])
         return texts
 
     async def _put_in_one_register(self, texts: Sequence[list[Translated]]) -> None:

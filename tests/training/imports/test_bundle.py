@@ -65,7 +65,7 @@ async def test_scores_of_a_beam_search_are_those_of_transformers(
             **batch, num_beams=4, do_sample=False, max_length=60, bad_words_ids=never,
             return_dict_in_generate=True, output_scores=True,
         )  # fmt: skip
-    options = TranslationOptions(beam_size=4, max_length=59, details=True)
+    options = TranslationOptions(beam_size=4, max_length=59, details=True, values="off")
     ours = [each.sentences[0].score for each in await translator.translate(texts, options, split=False)]
     assert model.decoding.early_stopping is False
     assert model.decoding.repetition_guard is False
