@@ -27,6 +27,8 @@ KNOWN = {
         {"Ich bin zu Hause.", "Ich bin daheim."},
     ),
 }
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
     if not list(MODELS.glob("*/manifest.json")):
