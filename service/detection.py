@@ -164,8 +164,8 @@ class _Model(LanguageIdentifier):  # type: ignore[misc]
 def has_evidence(text: str) -> bool:
     """Return whether a text is long enough to doubt its language: single words and names are in many languages.
 
-    It needs two words of two letters, and LEAST_LETTERS letters. A word in a script without spaces counts twice, and a code such as "AX-3348" not
-    at all.
+    It needs two words of two letters, and LEAST_LETTERS letters. A word in a script without spaces counts twice, and
+    a code such as "AX-3348" not at all.
     """
     letters = words = 0
     for word in text[:ENOUGH_CHARACTERS].split():
