@@ -62,8 +62,11 @@ def test_a_language_that_the_library_does_not_know_is_never_doubted() -> None:
     assert detector_of("en", "tlh").other_than("Die Kinder spielen im Garten.", "tlh") is None
 
 
-def test_codes_alone_are_in_no_language_and_are_not_warned_of() -> None:
+@pytest.mark.parametrize("source", ["en", None])
+def test_codes_alone_are_in_no_language_and_are_not_warned_of(english: Detector, source: str | None) -> None:
     assert not has_evidence("AX-3348-KB QF-7720-RT ZR-9981-MN")
+    assert has_evidence("Nf Qxe Bxc Kh")  # chess without numbers
+    assert english.other_than("Nf Qxe Bxc Kh", source) is None
 
 
 def test_varieties_of_a_language_are_that_language() -> None:

@@ -10,7 +10,7 @@ import onnx
 import onnxruntime
 
 from service.bundle.vocabulary import BOS, EOS
-from training.captions.network import CELLS, Captioner
+from training.captions.network import CELLS, Captioner, pictures_of
 from training.captions.shapes import CELL, GRID, SIZE, WORDS, Mask, Scene
 from training.export.graphs.architecture import parameters_of
 from training.export.graphs.bahdanau import BahdanauGraphs
@@ -92,8 +92,7 @@ class CaptionModel:
 
     def captions(self, shown: list[Scene]) -> list[Caption]:
         """Return the captions of pictures."""
-        pictures = np.stack([scene.pixels for scene in shown]).transpose(0, 3, 1, 2).astype(np.float32) / 255
-        tokens, weights = self._session.run(None, {"pictures": pictures})
+        tokens, weights = self._session.run(None, {"pictures": pictures_of(shown).numpy()})
         found = []
         for ids, looked in zip(tokens.tolist(), weights, strict=True):
             length = ids.index(EOS) if EOS in ids else STEPS
