@@ -82,6 +82,9 @@ class OptimisationConfig(Section):
     weight_decay: float = Field(0.0, ge=0)
     """Weight decay of matrices, decoupled from the gradient (AdamW); not of biases, layer norms and embeddings."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
+    consistency: float = Field(0.0, ge=0)
+    """Every batch passes twice, with different dropout, and this much of the divergence between the two predictions is
+    added to the loss (R-Drop, Liang et al. 2021, 2106.14448); 0 is one pass. An update costs twice as much."""
     sampled_pieces: int = Field(0, ge=0)
     """The softmax is over the batch's own target pieces and this many random ones, which stand for all others
     (importance sampling, Jean et al. 2015, 1412.2007); 0 is the whole vocabulary."""
@@ -149,6 +152,12 @@ class Recipe(Section):
                     f"corpus {corpus.name}: source_language must be one of {', '.join(known)}, "
                     f"not {corpus.source_language}"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _passes_differ(self) -> Recipe:
+        if self.optimisation.consistency and not self.network.dropout:
+            raise ValueError("optimisation.consistency compares two passes with dropout: give network.dropout, too")
         return self
 
     @model_validator(mode="after")

@@ -37,6 +37,11 @@ class Batch:
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: array.to(device) for name, array in arrays.items() if array is not None})
 
+    def twice(self) -> Batch:
+        """Return the pairs twice, all of them and then all again: 2 B rows."""
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: torch.cat([array, array]) for name, array in arrays.items() if array is not None})
+
 
 def plan_epoch(
     corpora: Sequence[EncodedPairs], weights: Sequence[float], batch_tokens: int, seed: int, epoch: int

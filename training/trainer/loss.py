@@ -53,6 +53,16 @@ def smoothed_cross_entropy(
     return losses
 
 
+def divergence(logits: Tensor, counts: Tensor | None = None) -> Tensor:
+    """Return KL(p‖q) + KL(q‖p) of two passes of the same N tokens, summed, in nats (R-Drop: 2106.14448, equation 2).
+
+    logits [2N, C]: all of the first pass, then all of the second; counts [C] as in smoothed_cross_entropy.
+    """
+    logits = logits.float() if counts is None else logits.float() + counts.log()
+    first, second = logits.log_softmax(-1).chunk(2)
+    return ((first.exp() - second.exp()) * (first - second)).sum()
+
+
 def sample_pieces(targets: Tensor, vocabulary: int, sampled: int) -> tuple[Tensor, Tensor]:
     """Return candidates for a softmax over part of the vocabulary: all targets and ``sampled`` other pieces at random.
 

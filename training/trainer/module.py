@@ -18,7 +18,13 @@ from training.networks.bahdanau import Bahdanau
 from training.networks.build import Network, build_network
 from training.recipe import OptimisationConfig, Recipe
 from training.runs.fingerprint import Fingerprint
-from training.trainer.loss import guided_cross_entropy, reinforce_loss, sample_pieces, smoothed_cross_entropy
+from training.trainer.loss import (
+    divergence,
+    guided_cross_entropy,
+    reinforce_loss,
+    sample_pieces,
+    smoothed_cross_entropy,
+)
 from training.trainer.optimiser import make_optimiser
 from training.trainer.schedule import last_update, rate_factor, sampled_pieces, soft_share
 
@@ -48,7 +54,12 @@ class Losses(NamedTuple):
 def batch_losses(
     network: Network, batch: Batch, config: OptimisationConfig, vocabulary: int, sampled: int = 0
 ) -> Losses:
-    """Return the losses of a batch; ``sampled`` pieces stand for those that are not targets (0: the whole softmax)."""
+    """Return the losses of a batch; ``sampled`` pieces stand for those that are not targets (0: the whole softmax).
+
+    With ``consistency``, training sees the batch twice, and the loss has the divergence of the two passes.
+    """
+    passes_differ = config.consistency > 0 and network.training
+    batch = batch.twice() if passes_differ else batch
     decoded = network.decode(batch.target_in, network.encode(batch.source, batch.source_lengths))
     valid = valid_positions(batch.target_lengths, batch.target_out.shape[1])
     targets, pieces, counts = batch.target_out[valid], None, None
@@ -57,6 +68,8 @@ def batch_losses(
         targets = torch.searchsorted(pieces, targets)
     logits = network.logits(decoded.hidden[valid], pieces)  # [tokens, C]: no product for padding
     smoothed, likelihood = smoothed_cross_entropy(logits, targets, config.label_smoothing, counts)
+    if passes_differ:
+        smoothed = smoothed + config.consistency / 2 * divergence(logits, counts)
     choices = None
     if decoded.choices is not None:
         rewards = torch.zeros(valid.shape, device=logits.device)

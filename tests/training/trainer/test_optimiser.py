@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+from torch import distributions
 from torch.nn import functional
 
 from tests.support.tiny_networks import bahdanau, network, transformer
 from training.recipe import BahdanauConfig, OptimisationConfig, TransformerConfig
-from training.trainer.loss import guided_cross_entropy, sample_pieces, smoothed_cross_entropy
+from training.trainer.loss import divergence, guided_cross_entropy, sample_pieces, smoothed_cross_entropy
 from training.trainer.optimiser import make_optimiser
 
 
@@ -83,3 +84,11 @@ def test_guided_loss_is_least_where_attention_looks_at_the_link() -> None:
 
     torch.testing.assert_close(right, torch.tensor(0.9).log().neg())
     assert wrong > right
+
+
+def test_the_divergence_of_two_passes_is_that_of_their_predictions() -> None:
+    logits = torch.randn(6, 5, generator=torch.Generator().manual_seed(3))
+    first, second = (distributions.Categorical(logits=part) for part in logits.chunk(2))
+    expected = distributions.kl_divergence(first, second) + distributions.kl_divergence(second, first)
+    torch.testing.assert_close(divergence(logits), expected.sum())
+    assert divergence(torch.cat([logits, logits])) == 0  # without dropout, passes do not differ
