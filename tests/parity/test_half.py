@@ -8,9 +8,11 @@ import onnxruntime
 import pytest
 from onnx import TensorProto
 
+from service.engine.model.session import load_cuda_libraries
 from tests.support.exported import Exported, batch_of, id_pairs, write_quantised
 from tests.support.tiny_networks import VARIANTS
 from training.export.graphs.architecture import GRAPH_KINDS
+from training.export.sessions import open_session, run
 
 
 @pytest.fixture(
@@ -45,14 +47,14 @@ def test_a_transformer_runs_in_half_precision(variant: str, tmp_path: Path) -> N
 
 @pytest.mark.gpu
 @pytest.mark.skipif("CUDAExecutionProvider" not in onnxruntime.get_available_providers(), reason="no CUDA here")
-def test_every_graph_runs_on_the_gpu(exported: Exported) -> None:
-    options = onnxruntime.SessionOptions()
-    options.add_session_config_entry("session.disable_quant_qdq", "1")
+def test_forced_decoding_on_the_gpu_gives_the_numbers_of_the_cpu(exported: Exported) -> None:
+    load_cuda_libraries()
+    path = exported.folder / "forced.fp16.onnx"
+    session = open_session(path, "CUDAExecutionProvider")
+    assert session.get_providers()[0] == "CUDAExecutionProvider", "ONNX Runtime falls back to the CPU silently"
     batch = batch_of(id_pairs())
     feeds = {"source": batch.source.numpy(), "source_lengths": batch.source_lengths.numpy()}
     feeds |= {"target": batch.target_out.numpy(), "target_lengths": batch.target_lengths.numpy()}
-    path = str(exported.folder / "forced.fp16.onnx")
-    session = onnxruntime.InferenceSession(path, options, providers=["CUDAExecutionProvider"])
-    half = session.run(["logprobs"], feeds)[0]
+    half = run(session, feeds)["logprobs"]
     valid = batch.target_out.numpy() != 0
     assert np.abs(half - exported.force("expanded", batch)["logprobs"])[valid].max() < 0.05

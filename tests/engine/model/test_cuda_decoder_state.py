@@ -1,5 +1,6 @@
 """The decoder state on a device, with the CPU as the device: it must do what the decoder state on the host does."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -7,16 +8,26 @@ import onnxruntime
 import pytest
 
 from service.bundle.load import load_bundle
+from service.bundle.manifest import GraphSet
 from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.model.cuda_decoder_state import DeviceRows
-from service.engine.model.device import CPU, ModelSettings, place_among
+from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, place_among
 from service.engine.model.onnx_model import OnnxModel, load_model
+from service.engine.model.session import open_session
 from tests.support.decoding import decode
 from tests.support.toy_onnx import sentences, write_toy_bundle
 
+Opening = Callable[[bytes], onnxruntime.InferenceSession]
+NEEDS_CUDA = pytest.mark.skipif(CUDA not in onnxruntime.get_available_providers(), reason="no CUDA here")
+
 
 def open_graph(graph: bytes) -> onnxruntime.InferenceSession:
-    return onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(graph, providers=[CPU])
+
+
+def open_on_gpu(graph: bytes) -> onnxruntime.InferenceSession:
+    placement = Placement("cuda", CUDA, "fp16", GraphSet("cuda", "", "", "", (), ()))
+    return open_session(graph, placement, ModelSettings("cuda"))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +55,7 @@ def test_it_finds_what_the_state_on_the_host_finds(models: tuple[OnnxModel, Onnx
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif("CUDAExecutionProvider" not in onnxruntime.get_available_providers(), reason="no CUDA here")
+@NEEDS_CUDA
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_cuda_finds_what_the_cpu_finds(models: tuple[OnnxModel, OnnxModel], tmp_path: Path, beam_size: int) -> None:
     on_gpu = load_model(load_bundle(write_toy_bundle(tmp_path / "toy")), ModelSettings("cuda"))
@@ -53,10 +64,14 @@ def test_cuda_finds_what_the_cpu_finds(models: tuple[OnnxModel, OnnxModel], tmp_
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_rows_are_taken_appended_and_lengthened(dtype: str) -> None:
-    rows = DeviceRows("cpu", open_graph)
+@pytest.mark.parametrize(
+    ("device", "opening"),
+    [("cpu", open_graph), pytest.param("cuda", open_on_gpu, marks=[pytest.mark.gpu, NEEDS_CUDA])],
+)
+def test_rows_are_taken_appended_and_lengthened(device: str, opening: Opening, dtype: str) -> None:
+    rows = DeviceRows(device, opening)
     array = np.arange(24).reshape(2, 3, 4).astype(dtype)
-    value = onnxruntime.OrtValue.ortvalue_from_numpy(array)
+    value = onnxruntime.OrtValue.ortvalue_from_numpy(array, device, 0)
     assert np.array_equal(rows.take(value, dtype, np.array([1, 1, 0])).numpy(), array[[1, 1, 0]])
     assert np.array_equal(rows.append(value, dtype, value).numpy(), np.concatenate([array, array]))
     longer = rows.lengthen(value, dtype, 1, 5).numpy()
