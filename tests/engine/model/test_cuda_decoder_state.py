@@ -13,7 +13,7 @@ from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.model.cuda_decoder_state import DeviceRows
 from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, place_among
 from service.engine.model.onnx_model import OnnxModel, load_model
-from service.engine.model.session import open_session
+from service.engine.model.session import load_cuda_libraries, open_session
 from tests.support.decoding import decode
 from tests.support.toy_onnx import sentences, write_toy_bundle
 
@@ -69,6 +69,8 @@ def test_cuda_finds_what_the_cpu_finds(models: tuple[OnnxModel, OnnxModel], tmp_
     [("cpu", open_graph), pytest.param("cuda", open_on_gpu, marks=[pytest.mark.gpu, NEEDS_CUDA])],
 )
 def test_rows_are_taken_appended_and_lengthened(device: str, opening: Opening, dtype: str) -> None:
+    if device == "cuda":
+        load_cuda_libraries()
     rows = DeviceRows(device, opening)
     array = np.arange(24).reshape(2, 3, 4).astype(dtype)
     value = onnxruntime.OrtValue.ortvalue_from_numpy(array, device, 0)
