@@ -43,8 +43,7 @@ class CaptionGraph(BahdanauGraphs):
         rows = graph.op("Concat", graph.op("Shape", values, start=0, end=1), graph.integers(1), axis=0)  # (B, 1)
         for i in range(convolutions):
             weight, bias = (graph.weight(f"{CONVOLUTION}.{i}.{part}") for part in ("weight", "bias"))
-            around = [1 if i else 2] * 4
-            values = graph.op("Relu", graph.op("Conv", values, weight, bias, strides=[2, 2], pads=around))
+            values = graph.op("Relu", graph.op("Conv", values, weight, bias, strides=[2, 2], pads=[1] * 4))
         values = graph.op("Transpose", graph.reshape(values, 0, 0, CELLS), perm=[0, 2, 1])
         values = graph.op("Add", values, graph.weight(f"{SOURCE}.weight"))
         every = graph.constant(np.ones((CELLS, 1, 1), np.bool_))

@@ -43,14 +43,17 @@ def make_config(kind: Kind) -> BahdanauConfig:
 
 
 class PictureEmbedding(nn.Embedding):
-    """Cells as vectors: three convolutions, each of half the size, plus a learned vector for each place of the grid."""
+    """Cells as vectors: three convolutions, each of half the size, plus a learned vector for each place of the grid.
+
+    A vector sees 22 × 22 pixels, a whole shape, around the middle of its cell: odd kernels would see those around the
+    cell's corner, and attention would look beside the shape.
+    """
 
     def __init__(self, size: int) -> None:
         super().__init__(CELLS, size)
         widths = (*CHANNELS, size)
         self.convolutions = nn.ModuleList(
-            nn.Conv2d(width, widths[i + 1], 5 if i == 0 else 3, stride=2, padding=2 if i == 0 else 1)
-            for i, width in enumerate(CHANNELS)
+            nn.Conv2d(width, widths[i + 1], kernel_size=4, stride=2, padding=1) for i, width in enumerate(CHANNELS)
         )
 
     def forward(self, input: Tensor) -> Tensor:

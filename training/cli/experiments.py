@@ -9,7 +9,7 @@ from training.cli.options import BeamSize, RunPath, Target, Test
 from training.cli.train import Overrides, RecipePath, Runs
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.test_sets import load_test
-from training.experiments.grid import Grid, export_cell, sample_of, summary
+from training.experiments.grid import Grid, export_cell, joined_of, sample_of, summary
 from training.experiments.report import report as report_page
 from training.experiments.variants import combinations, make_variants, parse_axis
 from training.recipe import load_recipe
@@ -37,6 +37,10 @@ def grid(
     sentences: Annotated[
         int, typer.Option(min=1, help="Sentences of --test that are translated, spread evenly.")
     ] = 1000,
+    join: Annotated[
+        int,
+        typer.Option(min=1, help="Sentences of --test in a row that are joined at most; then each length has as many."),
+    ] = 1,
     edges: Annotated[str, typer.Option(help="Longest sentences of the length buckets, in words.")] = DEFAULT_EDGES,
     output: Annotated[
         Path | None,
@@ -52,8 +56,10 @@ def grid(
     variants, refused = make_variants(recipe, overrides or [], combinations(axes, each), seeds)
     for line in refused:
         typer.echo(line, err=True)
-    tested = None if test is None else sample_of(load_test(test, target), sentences)
     bounds = tuple(int(edge) for edge in edges.split(","))
+    tested = None if test is None else load_test(test, target)
+    if tested is not None:
+        tested = joined_of(tested, join, bounds, sentences) if join > 1 else sample_of(tested, sentences)
     cells = Grid(runs / base.name, tested, bounds, mirror)
     for number, (variant, result, kept) in enumerate(cells.run(variants), 1):
         done = "kept" if kept else f"{result['training_seconds']} s"

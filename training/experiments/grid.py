@@ -4,6 +4,7 @@ import json
 import shutil
 import statistics
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from training.alignment.eflomal import align_both_ways, development_text, silver
 from training.alignment.gold import AlignmentError, Gold
 from training.alignment.guided_links import make_links
 from training.alignment.head_search import rank_heads
+from training.data.augmentation import joins
+from training.data.cleaning import Pair
 from training.data.dataset import EncodedPairs
 from training.data.prepare import prepare
 from training.data.split import spread
@@ -162,6 +165,18 @@ def sample_of(test: TestSet, count: int) -> TestSet:
     """Return about ``count`` sentences of a test set, spread evenly over it."""
     chosen = spread([""] * len(test.sources), count)
     return TestSet(test.name, [test.sources[i] for i in chosen], [test.references[i] for i in chosen])
+
+
+def joined_of(test: TestSet, most: int, edges: Sequence[int], count: int) -> TestSet:
+    """Return ``count`` sentences, as many of each length; each is 1 to ``most`` sentences of ``test`` in a row.
+
+    The longest have 20 words more than the last edge. The result depends only on the arguments.
+    """
+    lengths: list[list[Pair]] = [[] for _ in (*edges, None)]
+    for pair in joins(list(zip(test.sources, test.references, strict=True)), most, edges[-1] + 20, seed=1):
+        lengths[bisect_left(edges, len(pair[0].split()))].append(pair)
+    sources, references = zip(*(pair for own in lengths for pair in own[: count // len(lengths)]), strict=True)
+    return TestSet(f"{test.name}/joined", sources, references)
 
 
 def export_cell(cell: Path, result: Cell, output: Path) -> None:
