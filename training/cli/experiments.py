@@ -57,6 +57,8 @@ def grid(
     for line in refused:
         typer.echo(line, err=True)
     bounds = tuple(int(edge) for edge in edges.split(","))
+    if join > 1 and (test is None or sentences <= len(bounds)):
+        raise ValueError(f"--join needs --test, and at least {len(bounds) + 1} --sentences: one of each length")
     tested = None if test is None else load_test(test, target)
     if tested is not None:
         tested = joined_of(tested, join, bounds, sentences) if join > 1 else sample_of(tested, sentences)

@@ -175,8 +175,8 @@ def joined_of(test: TestSet, most: int, edges: Sequence[int], count: int) -> Tes
     lengths: list[list[Pair]] = [[] for _ in (*edges, None)]
     for pair in joins(list(zip(test.sources, test.references, strict=True)), most, edges[-1] + 20, seed=1):
         lengths[bisect_left(edges, len(pair[0].split()))].append(pair)
-    sources, references = zip(*(pair for own in lengths for pair in own[: count // len(lengths)]), strict=True)
-    return TestSet(f"{test.name}/joined", sources, references)
+    chosen = [pair for own in lengths for pair in own[: count // len(lengths)]]
+    return TestSet(f"{test.name}/joined", [source for source, _ in chosen], [target for _, target in chosen])
 
 
 def export_cell(cell: Path, result: Cell, output: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from service.bundle.load import load_bundle
 from tests.training.commands import call
-from training.experiments.grid import summary
+from training.evaluation.test_sets import TestSet
+from training.experiments.grid import joined_of, summary
 from training.experiments.report import read_history
 from training.experiments.variants import combinations, make_variants, parse_axis
 from training.recipe import RecipeError
@@ -71,6 +72,21 @@ def test_axes_that_say_nothing_are_refused(text: str) -> None:
         parse_axis(text)
 
 
+def test_a_joined_test_has_as_many_sentences_of_each_length_and_each_is_sentences_in_a_row() -> None:
+    test = TestSet("t", [f"{i} two three four" for i in range(300)], [f"{i} deux" for i in range(300)])
+    found = joined_of(test, 6, (8, 16), 30)
+    lengths = [len(source.split()) for source in found.sources]
+    assert [sum(length <= 8 for length in lengths), sum(8 < length <= 16 for length in lengths), len(lengths)] == [
+        10,
+        10,
+        30,
+    ]
+    for source, reference in zip(found.sources, found.references, strict=True):
+        numbers = [int(word) for word in source.split()[::4]]
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        assert reference == " ".join(f"{number} deux" for number in numbers)
+
+
 def test_the_history_of_a_log_has_the_last_values(tmp_path: Path) -> None:
     log = tmp_path / "train.log"
     lines = [
@@ -98,6 +114,14 @@ def test_the_table_has_means_and_deviations() -> None:
     head, _, _, row = summary([words, *cells[1:]], None).splitlines()
     assert head.endswith("| parameters | No UNK (4) | over 10 (7) |")
     assert row == "| none | 1 | 10.0 | – | 1,234 | 40.0 | 5.0 |"
+
+
+@pytest.mark.parametrize("arguments", [(), ("--test", RECIPES / "toy.tsv", "--sentences", 3)])
+def test_join_without_a_test_or_with_too_few_sentences_is_refused(
+    arguments: tuple[object, ...], tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="--join needs --test, and at least 4 --sentences"):
+        call("grid", TOY, "--join", 3, "--runs", tmp_path, *arguments)
 
 
 @pytest.mark.slow
