@@ -21,7 +21,7 @@ def captions(
         "models/gallery/gallery-captions"
     ),
     kinds: Annotated[list[str] | None, typer.Option("--kind", help="soft or hard; by default both.")] = None,
-    updates: Annotated[int, typer.Option(min=1, help="Of each network, with 48 new pictures.")] = 1500,
+    updates: Annotated[int, typer.Option(min=1, help="Of each network, with 48 new pictures.")] = 2000,
 ) -> None:
     """Train captioners with soft and with hard attention, export them, and measure the exported graphs."""
     if unknown := set(kinds or ()) - set(get_args(Kind)):
