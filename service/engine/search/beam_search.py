@@ -23,20 +23,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from service.bundle.repetition import LEAST_RUN
-from service.engine.jobs import MAX_BEAM_SIZE, FinishReason, FloatArray, IntArray
+from service.engine.jobs import FinishReason, FloatArray, IntArray
 from service.engine.search.beam_state import BeamState, Finished
 from service.engine.search.trace import BeamCandidates
 
-FEW = 4  # sentences that are advanced one by one sooner than by some twenty calls of numpy for all of them
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Advance:
-    """The results of a step for the model: its next inputs, the moves of rows, and the finished sentences."""
+    """The results of a step: the moves of rows, and the finished sentences."""
 
-    tokens: IntArray  # [B, K]
     parents: IntArray | None  # [B * K]: the row each row continues; None: every row continues itself
     done: list[int]  # sentences that are finished, ascending
 
@@ -76,14 +73,14 @@ class Beam(BeamState):
             self._record_step(read, best, (possible, closing), candidates)
         self._append_step(candidates)
         done = self._done(last)
-        return Advance(candidates.tokens, self._row_parents(candidates.parents, done), done.nonzero()[0].tolist())
+        return Advance(self._row_parents(candidates.parents, done), done.nonzero()[0].tolist())
 
     def _in_prefix(self, ids: IntArray, logprobs: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the candidates; in its prefix, a sentence has the next token of that alone, which is certain."""
         inside = [
             (index, prefix[step])
-            for index, (prefix, step) in enumerate(zip(self._prefixes, self._arrays["steps"].tolist(), strict=False))
-            if step < len(prefix)
+            for index, prefix in enumerate(self._prefixes)
+            if (step := self._steps(index)) < len(prefix)
         ]
         if inside:
             ids, logprobs = ids.copy(), logprobs.copy()
@@ -94,10 +91,10 @@ class Beam(BeamState):
 
     def _last_steps(self) -> npt.NDArray[np.bool_] | None:
         """Return which sentences reach their maximum length with this step, [B]; None if none does."""
-        if self._deepest + 1 < self._least_longest:
+        if self._now + 1 < self._first_end:
             return None
-        steps, longest = self._arrays["steps"][: self.size], self._arrays["longest"][: self.size]
-        last: npt.NDArray[np.bool_] = steps + 1 >= longest
+        start, longest = self._arrays["start"][: self.size], self._arrays["longest"][: self.size]
+        last: npt.NDArray[np.bool_] = start + longest <= self._now + 1
         return last
 
     def _advance_greedily(self, ids: IntArray, logprobs: FloatArray) -> Advance | None:
@@ -105,45 +102,23 @@ class Beam(BeamState):
 
         The result is that of the general method, which considers more; no continuation of </s> can ever beat it.
         """
-        size, arrays = self.size, self._arrays
         if self._allowed(ids, logprobs) is not logprobs:
             return None
         tokens, token_logprobs = self._likeliest(ids, logprobs)
-        if size <= FEW:
-            return self._advance_few(tokens, token_logprobs)
-        if np.count_nonzero(token_logprobs <= IMPOSSIBLE):
-            return None
-        done, last = tokens[:, 0] == self._eos, self._last_steps()
-        scores: npt.NDArray[np.float64] = arrays["scores"][:size] + token_logprobs
-        leaving: list[int] = (done if last is None else done | last).nonzero()[0].tolist()
-        for index in leaving:
-            self._finish_single(index, int(tokens[index, 0]), float(token_logprobs[index, 0]), float(scores[index, 0]))
-        self._append_step(BeamCandidates(self._own_slots[:size], tokens, token_logprobs, scores))
-        return Advance(tokens, None, leaving)
-
-    def _advance_few(self, tokens: IntArray, token_logprobs: FloatArray) -> Advance | None:
-        """Advance single hypotheses one by one, with the results of `_advance_greedily`."""
         gains = token_logprobs.ravel().tolist()
         if min(gains) <= IMPOSSIBLE:
             return None
-        arrays, leaving = self._arrays, []
-        steps, longest, scores, current = (arrays[name] for name in ("steps", "longest", "scores", "tokens"))
-        self._make_history()
-        past, past_gains = arrays["past"], arrays["past_gains"]
-        for index, (token, gain) in enumerate(zip(tokens.ravel().tolist(), gains, strict=True)):
-            step, score = int(steps[index]), float(scores[index, 0]) + gain
-            if token == self._eos or step + 1 >= longest[index]:
-                self._finish_single(index, token, gain, score)
-                leaving.append(index)
-            past[index, step, 0] = token * MAX_BEAM_SIZE
-            past_gains[index, step, 0] = gain
-            scores[index, 0], current[index, 0], steps[index] = score, token, step + 1
-        self._advance_rules(self._own_slots[: self.size], tokens)
-        return Advance(tokens, None, leaving)
+        scores: npt.NDArray[np.float64] = self._arrays["scores"][: self.size] + token_logprobs
+        chosen, last, eos = tokens.ravel().tolist(), self._last_steps(), self._eos
+        leaving = [at for at, token in enumerate(chosen) if token == eos or (last is not None and last[at])]
+        for index in leaving:
+            self._finish_single(index, chosen[index], gains[index], float(scores[index, 0]))
+        self._append_step(BeamCandidates(self._own_slots[: self.size], tokens, token_logprobs, scores))
+        return Advance(None, leaving)
 
     def _finish_single(self, index: int, token: int, gain: float, total: float) -> None:
         """Record the end of a single hypothesis with this token; `total` is the sum of its log-probabilities."""
-        step = int(self._arrays["steps"][index])
+        step = self._steps(index)
         score = total / float((step + 1) ** self._arrays["penalty"][index])
         reason: FinishReason = "eos" if token == self._eos else "length"
         whole = not self._values.active or self._values.complete(index, 0)
@@ -180,7 +155,7 @@ class Beam(BeamState):
 
     def _allowed(self, ids: IntArray, logprobs: FloatArray) -> FloatArray:
         """Return the log-probabilities with -inf for tokens that must not be chosen, [B, K, C]."""
-        forbidden = self._guard.forbidden(ids) if self._deepest + 1 >= LEAST_RUN else None
+        forbidden = self._guard.forbidden(ids)
         if forbidden is None:
             return logprobs
         token_logprobs: FloatArray = np.where(forbidden, np.float32(-np.inf), logprobs)
@@ -200,13 +175,13 @@ class Beam(BeamState):
                 continue
             recorder.read(read[0][index], read[1][index])
             recorder.consider(ranked.of(index), possible[index], closing[index])
-            recorder.keep(live.of(index), first=int(self._arrays["steps"][index]) == 0)
+            recorder.keep(live.of(index), first=self._steps(index) == 0)
 
     def _finish(self, best: BeamCandidates, closing: npt.NDArray[np.bool_]) -> None:
         """Record the hypotheses that end here: those marked among the best K, [B, K]."""
-        steps, penalty = self._arrays["steps"], self._arrays["penalty"]
+        penalty = self._arrays["penalty"]
         for index, rank in np.argwhere(closing).tolist():
-            step, token = int(steps[index]), int(best.tokens[index, rank])
+            step, token = self._steps(index), int(best.tokens[index, rank])
             score = float(best.scores[index, rank]) / float((step + 1) ** penalty[index])
             reason: FinishReason = "eos" if token == self._eos else "length"
             parent, gain = int(best.parents[index, rank]), float(best.token_logprobs[index, rank])
@@ -239,7 +214,7 @@ class Beam(BeamState):
         # Before the first token all slots are the same, and an empty slot has no parent: neither needs to move.
         still = candidates.scores == -np.inf
         if self._starting:
-            still |= self._arrays["steps"][:size, None] == 0
+            still |= self._arrays["start"][:size, None] == self._now
         if np.count_nonzero(still):
             np.copyto(candidates.parents, own, where=still)
         return candidates
@@ -253,7 +228,7 @@ class Beam(BeamState):
             return last
         best: npt.NDArray[np.float64] = arrays["scores"][:size].max(axis=1)
         to_win, to_go_on = arrays["to_win"][:size], arrays["to_go_on"][:size]
-        steps, penalty = arrays["steps"][:size], arrays["penalty"][:size]
+        steps, penalty = self._now - arrays["start"][:size], arrays["penalty"][:size]
         # A sum of log-probabilities never rises, so this is the most that a live hypothesis can reach so soon.
         hopeless = to_win >= best / np.minimum(steps + arrays["lookahead"][:size], arrays["longest"][:size]) ** penalty
         enough = to_go_on >= best / steps**penalty

@@ -18,7 +18,7 @@ from service.engine.search.trace import BeamCandidates, Recorder
 from service.engine.search.value_search import ValueSearch
 from service.engine.values.constraints import ValueConstraints
 
-_ENDLESS = np.iinfo(np.int64).max  # the maximum length where there is no sentence
+_ENDLESS = 2**62  # the maximum length where there is no sentence
 
 
 class Finished(NamedTuple):
@@ -48,15 +48,16 @@ class BeamState:
         self._recorded = 0  # running sentences with a recorder
         self._guard = RepetitionGuard(beam_size)
         self._values = ValueSearch(beam_size, eos)
-        self._deepest = 0  # tokens of the longest running hypothesis: below LEAST_RUN there is no repetition
+        self._now = 0  # steps so far: the place of the next one in the history
+        self._oldest = 0  # no running sentence started sooner
         self._starting = False  # whether a running sentence has no token yet
-        self._least_longest = _ENDLESS  # no running sentence may end for its length sooner
+        self._first_end = _ENDLESS  # no running sentence reaches its maximum length sooner
         self._has_prefixes = False  # whether any sentence has had a prefix since the beam was empty
         self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
         self._own_slots = np.zeros((0, beam_size), np.int64)  # [capacity, K]: 0 to K - 1 in each row
-        one, per_slot, history = (0,), (0, beam_size), (0, 16, beam_size)
+        one, per_slot = (0,), (0, beam_size)
         self._arrays: dict[str, npt.NDArray[Any]] = {
-            "steps": np.empty(one, np.int64),  # tokens chosen so far
+            "start": np.empty(one, np.int64),  # the step that chooses the first token
             "penalty": np.empty(one, np.float64),
             "longest": np.empty(one, np.int64),
             "closed": np.empty(one, np.int64),  # hypotheses finished so far
@@ -65,9 +66,10 @@ class BeamState:
             "to_go_on": np.empty(one, np.float64),  # score that one must exceed if it ended now; -inf: any
             "scores": np.empty(per_slot, np.float64),  # sums of log-probabilities; -inf: no hypothesis in this slot
             "tokens": np.empty(per_slot, np.int64),
-            "past": np.empty(history, np.int64),  # [B, T, K]: token * MAX_BEAM_SIZE + slot it continues
-            "past_gains": np.empty(history, np.float32),
         }
+        # The history, [T, B, K], one entry a step: token * MAX_BEAM_SIZE + slot it continues, and its log-probability.
+        self._past = np.empty((16, 0, beam_size), np.int64)
+        self._past_gains = np.empty((16, 0, beam_size), np.float32)
 
     @property
     def tokens(self) -> IntArray:
@@ -103,13 +105,14 @@ class BeamState:
         if self.size > len(self._own_rows):
             for name, array in self._arrays.items():
                 self._arrays[name] = grow(array, self.size)
-            self._own_rows = np.arange(len(self._arrays["steps"]))[:, None]
+            self._past, self._past_gains = (grow(past, self.size, axis=1) for past in (self._past, self._past_gains))
+            self._own_rows = np.arange(len(self._arrays["start"]))[:, None]
             self._own_slots = np.tile(np.arange(self.beam_size), (len(self._own_rows), 1))
         arrays = self._arrays
-        arrays["steps"][index] = arrays["closed"][index] = 0
+        arrays["start"][index], arrays["closed"][index] = self._now, 0
         arrays["penalty"][index] = search.length_penalty
         arrays["longest"][index] = search.max_length
-        self._least_longest = min(search.max_length, self._least_longest)
+        self._first_end = min(self._now + search.max_length, self._first_end)
         self._starting = True
         self._has_prefixes |= bool(search.prefix)
         arrays["lookahead"][index] = lookahead_tokens(search.early_stopping, search.max_length)
@@ -135,11 +138,12 @@ class BeamState:
         if self._values.active:
             self._values.leave(places)
         for place in places:
-            arrays["steps"][place], arrays["longest"][place] = 0, _ENDLESS
+            arrays["start"][place], arrays["longest"][place] = self._now, _ENDLESS
             self._recorded -= self._recorders[place] is not None
             self._recorders[place] = None
-        self._deepest = int(arrays["steps"][: self.size].max())
-        self._least_longest = int(arrays["longest"][: self.size].min())
+        start = arrays["start"][: self.size]
+        self._oldest = int(start.min())
+        self._first_end = int((start + arrays["longest"][: self.size]).min())
 
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
         """Remove places whose sentences have left; `holes` and `movers` are those of `plan_swap_remove`."""
@@ -147,6 +151,8 @@ class BeamState:
         if len(holes):
             for array in self._arrays.values():
                 array[holes] = array[movers]
+            for past in (self._past, self._past_gains):
+                past[:, holes] = past[:, movers]
             self._guard.move(holes, movers)
             if self._values.active:
                 self._values.move(holes, movers)
@@ -156,8 +162,7 @@ class BeamState:
 
     def latest(self, index: int) -> tuple[int, float]:
         """Return the last token of the best live hypothesis of a sentence, and its log-probability."""
-        step = int(self._arrays["steps"][index]) - 1
-        return int(self._arrays["tokens"][index, 0]), float(self._arrays["past_gains"][index, step, 0])
+        return int(self._arrays["tokens"][index, 0]), float(self._past_gains[self._now - 1, index, 0])
 
     def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
         """Return the best finished hypotheses of a sentence that is done, best first, as many as were requested."""
@@ -180,48 +185,53 @@ class BeamState:
     def _close_live(self, index: int, slot: int) -> Finished:
         """Close the live hypothesis of a slot with the tokens it has, possibly none."""
         arrays = self._arrays
-        step = int(arrays["steps"][index]) - 1
+        step = self._steps(index) - 1
         if step < 0:
             return Finished(0.0, -1, 0, self._eos, 0.0, "length")
         score = float(arrays["scores"][index, slot]) / float((step + 1) ** arrays["penalty"][index])
-        token, parent = divmod(int(arrays["past"][index, step, slot]), MAX_BEAM_SIZE)
-        return Finished(score, step, parent, token, float(arrays["past_gains"][index, step, slot]), "length")
+        last = self._now - 1, index, slot
+        token, parent = divmod(int(self._past[last]), MAX_BEAM_SIZE)
+        return Finished(score, step, parent, token, float(self._past_gains[last]), "length")
+
+    def _steps(self, index: int) -> int:
+        """Return the number of tokens that a sentence has so far."""
+        return self._now - int(self._arrays["start"][index])
 
     def _append_step(self, candidates: BeamCandidates) -> None:
         """Write the step into the history and make it the current one."""
         size, arrays = self.size, self._arrays
-        steps = arrays["steps"][:size]
-        self._make_history()
-        at = (self._own_rows[:size, 0], steps)
-        arrays["past"][at] = candidates.tokens * MAX_BEAM_SIZE + candidates.parents
-        arrays["past_gains"][at] = candidates.token_logprobs
+        if self._now == len(self._past):
+            self._make_history()
+        self._past[self._now, :size] = candidates.tokens * MAX_BEAM_SIZE + candidates.parents
+        self._past_gains[self._now, :size] = candidates.token_logprobs
         arrays["scores"][:size] = candidates.scores
         arrays["tokens"][:size] = candidates.tokens
-        steps += 1
-        self._advance_rules(candidates.parents, candidates.tokens)
+        self._now += 1
+        self._starting = False
+        self._guard.advance(candidates.parents, candidates.tokens)
+        if self._values.active:
+            self._values.advance(candidates.parents, candidates.tokens)
 
     def _make_history(self) -> None:
-        """Make room for one more token in the history."""
-        arrays = self._arrays
-        self._deepest += 1
-        self._starting = False
-        if self._deepest > arrays["past"].shape[1]:
-            arrays["past"] = grow(arrays["past"], self._deepest, axis=1)
-            arrays["past_gains"] = grow(arrays["past_gains"], self._deepest, axis=1)
-
-    def _advance_rules(self, parents: IntArray, tokens: IntArray) -> None:
-        """Tell the rules about repetition and values the tokens of a step."""
-        self._guard.advance(parents, tokens)
-        if self._values.active:
-            self._values.advance(parents, tokens)
+        """Make room in the history: forget the steps before all running sentences, or more of it."""
+        forgotten, kept = self._oldest, self._now - self._oldest
+        if forgotten < kept:
+            self._past, self._past_gains = (grow(past, self._now + 1) for past in (self._past, self._past_gains))
+            return
+        for past in (self._past, self._past_gains):
+            past[:kept] = past[forgotten : self._now]
+        self._arrays["start"] -= forgotten
+        self._now, self._oldest, self._first_end = kept, 0, self._first_end - forgotten
 
     def _walk_back(self, index: int, finished: Finished) -> Hypothesis:
         """Follow the back-pointers of a finished hypothesis to its first token."""
         if finished.step < 0:
             return Hypothesis((), (), 0.0, finished.reason)
         ids, token_logprobs, slot = [finished.token], [finished.logprob], finished.parent
-        past = self._arrays["past"][index, : finished.step].tolist()
-        past_gains = self._arrays["past_gains"][index, : finished.step].tolist()
+        start = int(self._arrays["start"][index])
+        past, past_gains = (
+            each[start : start + finished.step, index].tolist() for each in (self._past, self._past_gains)
+        )
         for tokens, gains in zip(reversed(past), reversed(past_gains), strict=True):
             token_logprobs.append(gains[slot])
             token, slot = divmod(tokens[slot], MAX_BEAM_SIZE)

@@ -13,59 +13,63 @@ from service.engine.jobs import IntArray
 from service.engine.model.buffers import grow
 
 _NOTHING = -1  # the value of the positions before the first token: equal to no id
-
 _ENDLESS = np.iinfo(np.int32).max  # a limit that no translation reaches
 
 
 class RepetitionGuard:
-    """The last tokens and running cycles of B sentences with K beams; arrays are [B, K, MAX_PERIOD]."""
+    """The last tokens and running cycles of B sentences with K beams; along axis 0, entry -p belongs to period p."""
 
     def __init__(self, beam_size: int) -> None:
-        self._recent = np.empty((0, beam_size, MAX_PERIOD), np.int64)  # [..., p - 1]: the token p places back
-        self._runs = np.empty((0, beam_size, MAX_PERIOD), np.int32)
-        self._last = np.empty((0, MAX_PERIOD), np.int32)  # the run of each period at which it may not go on
+        self._tokens = np.empty((4 * MAX_PERIOD, 0, beam_size), np.int64)  # one entry a step, up to `_end`
+        self._end = MAX_PERIOD
+        self._runs = np.empty((MAX_PERIOD, 0, beam_size), np.int32)
+        self._last = np.empty((MAX_PERIOD, 0), np.int32)  # the run of each period at which it may not go on
         self._slack = 0  # no run can reach its last sooner than in so many steps, because it grows by one in a step
 
     def reset(self, index: int, source_ids: Sequence[int] | None) -> None:
         """Reset sentence `index`, with the limits of its source; None: it may repeat itself without end."""
-        self._recent = grow(self._recent, index + 1)
-        self._runs = grow(self._runs, index + 1)
-        self._last = grow(self._last, index + 1)
-        self._recent[index] = _NOTHING
-        self._runs[index] = 0
-        self._last[index] = _ENDLESS if source_ids is None else run_limits(source_ids) - 1
+        self._tokens, self._runs, self._last = (
+            grow(array, index + 1, axis=1) for array in (self._tokens, self._runs, self._last)
+        )
+        self._tokens[:, index] = _NOTHING
+        self._runs[:, index] = 0
+        self._last[:, index] = _ENDLESS if source_ids is None else run_limits(source_ids)[::-1] - 1
         self._slack = min(self._slack, LEAST_RUN - 1)
 
     def forbidden(self, ids: IntArray) -> npt.NDArray[np.bool_] | None:
         """Return which of the candidates [B, K, C] would prolong a cycle too far; None if there is none."""
         if self._slack > 0:
             return None
-        size = len(ids)
-        left = self._last[:size, None, :] - self._runs[:size]
+        left = self._last[:, : len(ids), None] - self._runs[:, : len(ids)]
         self._slack = int(left.min())
         if self._slack > 0:
             return None
-        near = left <= 0
-        same = ids[:, :, :, None] == self._recent[:size, :, None, :]
-        prolonging: npt.NDArray[np.bool_] = (same & near[:, :, None, :]).any(axis=-1)
+        same = ids == self._recent(len(ids))[..., None]
+        prolonging: npt.NDArray[np.bool_] = (same & (left <= 0)[..., None]).any(axis=0)
         return prolonging
 
     def advance(self, parents: IntArray, tokens: IntArray) -> None:
         """Append its token to every row [B, K], which continues the row in slot `parents` of its sentence."""
         self._slack -= 1
         size, beam_size = tokens.shape
-        recent, runs = self._recent[:size], self._runs[:size]
+        recent, runs = self._recent(size), self._runs[:, :size]
         if beam_size > 1:
             rows = (parents + np.arange(0, size * beam_size, beam_size)[:, None]).ravel()
-            recent = recent.reshape(-1, MAX_PERIOD).take(rows, axis=0).reshape(recent.shape)
-            runs = runs.reshape(-1, MAX_PERIOD).take(rows, axis=0).reshape(runs.shape)
-        same = recent == tokens[:, :, None]
-        np.add(runs, 1, out=self._runs[:size])
-        self._runs[:size] *= same
-        self._recent[:size, :, 1:] = recent[:, :, :-1]
-        self._recent[:size, :, 0] = tokens
+            for array in (recent, runs):
+                array[:] = array.reshape(MAX_PERIOD, -1).take(rows, axis=1).reshape(array.shape)
+        runs += 1
+        runs *= recent == tokens
+        if self._end == len(self._tokens):
+            self._tokens[:MAX_PERIOD] = self._tokens[-MAX_PERIOD:]
+            self._end = MAX_PERIOD
+        self._tokens[self._end, :size] = tokens
+        self._end += 1
 
     def move(self, holes: IntArray, movers: IntArray) -> None:
         """Move the sentences `movers` to the positions `holes`."""
-        for array in (self._recent, self._runs, self._last):
-            array[holes] = array[movers]
+        for array in (self._tokens, self._runs, self._last):
+            array[:, holes] = array[:, movers]
+
+    def _recent(self, size: int) -> IntArray:
+        """Return the last tokens of the first sentences, [MAX_PERIOD, B, K]."""
+        return self._tokens[self._end - MAX_PERIOD : self._end, :size]
