@@ -175,13 +175,14 @@ class OnnxModel:
         on_cpu = self.placement.device == "cpu"
         changed = faster_step(graph) if on_cpu else graph
         changed, weights = with_step_weights(changed, self.placement.graphs.memory, self._attention)
-        decoder = self._open(path) if changed == graph else self._open_changed(changed, path.parent)
+        opened = functools.partial(
+            open_session, path if changed == graph else changed, self.placement, self._settings, weights=path.parent
+        )
         if not on_cpu or self._bundle.manifest.is_large:  # a large model does not keep its packed weights twice
-            return StepSessions(decoder), weights
-        return StepSessions(decoder, self._open_changed(changed, path.parent, few_shapes=True)), weights
-
-    def _open_changed(self, graph: bytes, weights: Path, few_shapes: bool = False) -> onnxruntime.InferenceSession:
-        return open_session(graph, self.placement, self._settings, weights=weights, few_shapes=few_shapes)
+            return StepSessions(opened()), weights
+        # Decode threads share the session. Without a shortlist, the scores of a step are too large for the C library.
+        many = opened(allocation="pool" if self.placement.graphs.shortlist is None else "threads")
+        return StepSessions(many, opened(allocation="plans")), weights
 
     def _open(self, graph: Path | bytes) -> onnxruntime.InferenceSession:
         return open_session(graph, self.placement, self._settings)

@@ -10,13 +10,19 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import onnxruntime
 
 from service.bundle.exact_products import WEIGHT_BITS, products_are_exact
 from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
 from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log_once
+
+# How a run gets its memory. "pool": from a pool of the session, whose one lock the runs of several threads wait for.
+# "threads": from the C library, which has a pool for each thread, but maps blocks of a mebibyte anew. "plans": the
+# session keeps a plan for every combination of input shapes that occurs (3 kB each), and a run allocates once instead
+# of once for each node.
+Allocation = Literal["pool", "threads", "plans"]
 
 
 def open_session(
@@ -25,13 +31,12 @@ def open_session(
     settings: ModelSettings,
     packed: bool = True,
     weights: Path | None = None,
-    few_shapes: bool = False,
+    allocation: Allocation = "pool",
 ) -> onnxruntime.InferenceSession:
     """Open one graph; raise BundleCorrupt if it cannot be read, DeviceUnavailable if it would run elsewhere.
 
     `weights` is the folder of the weights of a graph that is given as bytes. `packed`: keep a second copy of the
-    weights in the order in which products read them, which makes runs faster. `few_shapes`: keep a memory plan for
-    every combination of input shapes that occurs (3 kB each); a run then allocates once instead of once for each node.
+    weights in the order in which products read them, which makes runs faster.
     """
     name = str(graph) if isinstance(graph, Path) else "a graph of our own"
     options = onnxruntime.SessionOptions()
@@ -39,7 +44,8 @@ def open_session(
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     # Plans are never dropped, so a session whose shapes change from run to run would keep thousands of them.
-    options.enable_mem_pattern = few_shapes
+    options.enable_mem_pattern = allocation == "plans"
+    options.enable_cpu_mem_arena = allocation != "threads"
     options.log_severity_level = 3
     # Weights are stored as int8 for every precision; with this, float graphs expand them once, at load time.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
