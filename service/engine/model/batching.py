@@ -31,6 +31,11 @@ class EncodedSentences:
             self.listed[sentence] = length
         self._runs.append(arrays)
 
+    def of(self, sentence: int) -> tuple[dict[str, Any], int]:
+        """Return the arrays of the run that computed a sentence, and its row in them."""
+        run, row = self._places[sentence]
+        return self._runs[run], row
+
     def parts(self, sentences: Sequence[int]) -> Iterator[tuple[dict[str, Any], list[int], list[int]]]:
         """Yield for each run its arrays, the wanted rows of it in order, and their positions in `sentences`."""
         wanted: dict[int, list[tuple[int, int]]] = {}

@@ -101,18 +101,18 @@ class StateBuffer:
         if self._padding is not None and needed > before:
             self.array[(slice(rows), *self._inner(needed, before))] = self._padding
 
-    def put(self, places: Sequence[int], values: Array, rows: Sequence[int]) -> None:
-        """Write rows of an array to places, each cut or padded along the variable axis if the lengths differ."""
-        if self.axis is None or values.shape[self.axis] == self.length:
-            for place, row in zip(places, rows, strict=True):
-                self.array[place] = values[row]
+    def put(self, place: int, values: Array) -> None:
+        """Write an entry, cut or padded along the variable axis if the lengths differ."""
+        held = self.array[place]
+        if held.shape == values.shape:
+            held[...] = values
             return
-        given, inner = values.shape[self.axis], (slice(None),) * (self.axis - 1)
-        part, rest = (*inner, slice(min(given, self.length))), (*inner, slice(given, None))
-        for place, row in zip(places, rows, strict=True):
-            self.array[place][part] = values[row][part]
-            if self._padding is not None and given < self.length:
-                self.array[place][rest] = self._padding
+        assert self.axis is not None
+        given = values.shape[self.axis - 1]
+        part = self._inner(min(given, self.length))
+        held[part] = values[part]
+        if self._padding is not None:
+            held[self._inner(self.length, given)] = self._padding
 
     def move(self, to: Sequence[int], rows: Sequence[int], used: Sequence[int]) -> None:
         """Copy the first `used` entries of each of `rows` to the row in `to`; no row of `to` is read afterwards.

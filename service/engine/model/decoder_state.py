@@ -55,7 +55,8 @@ class CpuDecoderState:
         self._wide_steps = 0  # steps since memory has been too wide
         self._graphs = graphs
         self._allocate()
-        self._extents: dict[str, IntArray] = {axis: np.zeros(0, np.int64) for axis in STEPS}  # [B], of S and of O
+        self._extents: dict[str, list[int]] = {axis: [] for axis in STEPS}  # of each sentence, of S and of O
+        self._source_lengths: IntArray = np.zeros(0, np.int64)  # [B]
         self._lengths: Array = np.zeros(0, np.int32)  # [N]
         self._tokens: IntArray = np.zeros((0, beam_size), np.int64)
         self._total = np.zeros(1, np.int32)
@@ -74,18 +75,19 @@ class CpuDecoderState:
         if self._size > self._room:
             self._make_room(before)
         self._settled, self._bound = False, self._bound and self._size == before > 1
-        for axis, lengths in (("S", encoded.lengths), ("O", encoded.listed)):
-            self._extents[axis][list(places)] = [lengths[sentence] for sentence in sentences]
-        for place in places:
-            self._lengths[place * self._beam_size : (place + 1) * self._beam_size] = 0
+        for place, sentence in zip(places, sentences, strict=True):
+            self._source_lengths[place] = encoded.lengths[sentence]
+            for axis, lengths in (("S", encoded.lengths), ("O", encoded.listed)):
+                self._extents[axis][place : place + 1] = [lengths[sentence]]
         self._widen_memory(before)
-        for arrays, rows, at in encoded.parts(sentences):
-            chosen = [places[position] for position in at]
+        for place, sentence in zip(places, sentences, strict=True):
+            rows = slice(place * self._beam_size, (place + 1) * self._beam_size)
+            self._lengths[rows] = 0
+            arrays, row = encoded.of(sentence)
             for name, buffer in self._memory.items():
-                buffer.put(chosen, arrays[name], rows)
+                buffer.put(place, arrays[name][row])
             for name, buffer in self._fixed.items():
-                initial = np.repeat(arrays[f"initial_{name}"][rows], self._beam_size, axis=0)
-                buffer.array[self._rows_of(chosen)] = initial
+                buffer.array[rows] = arrays[f"initial_{name}"][row]
 
     def set_candidates(self, candidates: int) -> None:
         """Set the number of candidates per row."""
@@ -183,7 +185,7 @@ class CpuDecoderState:
             buffer.array[to_rows] = buffer.array[rows]
         lengths = self._lengths[rows].tolist()
         self._move_caches(range(to_rows.start, to_rows.stop), range(rows.start, rows.stop), lengths)
-        for extent in self._extents.values():
+        for extent in (*self._extents.values(), self._source_lengths):
             extent[to] = extent[sentence]
         self._lengths[to_rows] = self._lengths[rows]
 
@@ -191,10 +193,6 @@ class CpuDecoderState:
         """Copy the cached entries of `rows`, so many each, to the rows `to`, none of which is read afterwards."""
         for buffer in self._caches.values():
             buffer.move(to, rows, used)
-
-    def _rows_of(self, sentences: Sequence[int]) -> IntArray:
-        rows: IntArray = (np.array(sentences)[:, None] * self._beam_size + np.arange(self._beam_size)).ravel()
-        return rows
 
     def _make_room(self, before: int) -> None:
         """Make room for the present number of sentences in every buffer; there were `before` of them."""
@@ -209,7 +207,7 @@ class CpuDecoderState:
             used = int(self._lengths[: before * self._beam_size].max(initial=0))
             tokens = min(self._tokens_held, round_up(used + 1, LEAST_TOKENS))
             self._resize_caches(capacity_for(rows, present), tokens, before * self._beam_size, used)
-        self._extents = {axis: grow(extent, size) for axis, extent in self._extents.items()}
+        self._source_lengths = grow(self._source_lengths, size)
         self._lengths = grow(self._lengths, rows)
         self._tokens = grow(self._tokens, size)
         self._top = (grow(self._top[0], size), grow(self._top[1], size))
@@ -219,7 +217,7 @@ class CpuDecoderState:
     def _capacity(self) -> int:
         """Return the number of sentences that every array has room for."""
         by_row = [buffer.array for group in (self._caches, self._fixed, self._following) for buffer in group.values()]
-        by_sentence = [*self._extents.values(), self._tokens, *(buffer.array for buffer in self._memory.values())]
+        by_sentence = [self._source_lengths, self._tokens, *(buffer.array for buffer in self._memory.values())]
         rows = min(map(len, [self._lengths, *by_row]))
         return min(rows // self._beam_size, *map(len, by_sentence))
 
@@ -245,7 +243,7 @@ class CpuDecoderState:
 
     def _needed(self) -> dict[str, int]:
         """Return the length that memory needs along S and O."""
-        return {axis: round_up(int(self._extents[axis][: self._size].max()), step) for axis, step in STEPS.items()}
+        return {axis: round_up(max(self._extents[axis][: self._size]), step) for axis, step in STEPS.items()}
 
     def _fit(self, buffer: StateBuffer, needed: int, sentences: int) -> None:
         if buffer.length != needed:
@@ -279,7 +277,7 @@ class CpuDecoderState:
             ("tokens", self._tokens, size),
             ("lengths", self._lengths, rows),
             ("total_length", self._total, 1),
-            ("source_lengths", self._extents["S"], size),
+            ("source_lengths", self._source_lengths, size),
             ("candidates", self._candidates, 1),
         ]
         inputs += ((name, buffer.array, size) for name, buffer in self._memory.items())

@@ -122,7 +122,7 @@ class Beam(BeamState):
         score = total / float((step + 1) ** self._arrays["penalty"][index])
         reason: FinishReason = "eos" if token == self._eos else "length"
         whole = not self._values.active or self._values.complete(index, 0)
-        self._record(index, Finished(score, step, 0, token, gain, reason, whole))
+        self._finished[index] = [Finished(score, step, 0, token, gain, reason, whole)]
 
     def _likeliest(self, ids: IntArray, logprobs: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the token that each single hypothesis goes on with, and its log-probability, [B, 1] each."""
