@@ -26,6 +26,7 @@ from service.engine.text.registers import (
 )
 from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.value_keeper import Translate
+from service.engine.thread_pools import if_many
 from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.types import TranslationOptions
 from service.engine.values.locales import language_of
@@ -58,6 +59,25 @@ class Rewording:
 
     async def _put_in_one_register(self, texts: Sequence[list[Translated]]) -> None:
         """Put sentences in the wanted register, or that of most of their text, where a translation in it is likely."""
+        wrong = await if_many(sum(map(len, texts)), lambda: self._in_other_register(texts))
+        if not wrong:
+            return
+        wide = replace(self.options, alternatives=MAX_BEAM_SIZE - 1)
+        found = await self.search([own[at].sentence for (own, at), _ in wrong], wide)
+        forms = await self._polite([own[at] if wanted == "polite" else None for (own, at), wanted in wrong])
+        chosen = await if_many(
+            len(wrong),
+            lambda: [
+                (place, *choice)
+                for (place, wanted), each, more in zip(wrong, found, forms, strict=True)
+                if (choice := self._in_register(place[0][place[1]], each, more, wanted)) is not None
+            ],
+        )
+        scores = await self._score([(own[at], best.ids) for (own, at), best, _ in chosen]) if self.wanted else None
+        await if_many(len(chosen), lambda: self._put(chosen, scores))
+
+    def _in_other_register(self, texts: Sequence[list[Translated]]) -> list[tuple[Place, Register]]:
+        """Return the places of sentences that show another register than the wanted one, and that one."""
         asked = self.options.formality != "default"
         wrong: list[tuple[Place, Register]] = []
         for own in texts:
@@ -71,30 +91,14 @@ class Rewording:
                         for at, each in enumerate(shown)
                         if own[at].logprobs and is_other(each, wanted)
                     ]
-        if not wrong:
-            return
-        wide = replace(self.options, alternatives=MAX_BEAM_SIZE - 1)
-        found = await self.search([own[at].sentence for (own, at), _ in wrong], wide)
-        forms = await self._polite([own[at] if wanted == "polite" else None for (own, at), wanted in wrong])
-        chosen = [
-            (place, *choice)
-            for (place, wanted), each, more in zip(wrong, found, forms, strict=True)
-            if (choice := self._in_register(place[0][place[1]], each, more, wanted)) is not None
-        ]
-        scores = await self._score([(own[at], best.ids) for (own, at), best, _ in chosen]) if self.wanted else None
-        self._put(chosen, scores)
+        return wrong
 
     async def _polite(self, commands: Sequence[Translated | None]) -> list[list[Hypothesis]]:
         """Return commands with their verbs in what may be the polite form, which the search may not have tried.
 
         Their scores are those that the search would give: it may choose from a shortlist, scoring does not.
         """
-        target, language = self.pair.tokenizers.target, self.pair.info.target_language
-        read: list[list[tuple[int, ...]]] = []
-        for old in commands:
-            forms = polite_forms(old.sentence.translated(old.ids, target), language) if old else []
-            ids = [ids for form in forms if old and (ids := self._tokens_of(old.sentence, form))]
-            read.append([old.ids, *ids] if old and ids else [])
+        read = await if_many(len(commands), lambda: [self._with_forms(old) if old else [] for old in commands])
         each_with = zip(commands, read, strict=True)
         scores = iter(await self._score([(old, ids) for old, own in each_with if old for ids in own]))
         penalty = penalty_of(self.options)
@@ -104,6 +108,13 @@ class Rewording:
             shift = normalised_score(old.logprobs, penalty) - scored[0].score if old and scored else 0.0
             found.append([replace(each, score=each.score + shift) for each in scored[1:]])
         return found
+
+    def _with_forms(self, old: Translated) -> list[tuple[int, ...]]:
+        """Return the tokens of a command and then those of what may be its polite form; none without the latter."""
+        text = old.sentence.translated(old.ids, self.pair.tokenizers.target)
+        forms = polite_forms(text, self.pair.info.target_language)
+        read = [ids for form in forms if (ids := self._tokens_of(old.sentence, form))]
+        return [old.ids, *read] if read else []
 
     def _in_register(
         self, old: Translated, found: Translated, forms: Sequence[Hypothesis], wanted: Register
@@ -124,7 +135,9 @@ class Rewording:
 
     async def _put_end_marks(self, places: Sequence[Place]) -> None:
         """Give translations the end marks of their sentences; what comes before keeps its log-probabilities."""
-        ended = [(own, at, ids) for own, at in places if (ids := self._with_end_mark(own[at]))]
+        ended = await if_many(
+            len(places), lambda: [(own, at, ids) for own, at in places if (ids := self._with_end_mark(own[at]))]
+        )
         scores = await self._score([(own[at], ids) for own, at, ids in ended])
         chosen: list[Chosen] = []
         for (own, at, ids), scored in zip(ended, scores, strict=True):
@@ -134,7 +147,7 @@ class Rewording:
             logprobs = (*before, *map(float, scored.logprobs[len(before) :]))
             score = normalised_score(logprobs, penalty_of(self.options))
             chosen.append(((own, at), replace(first, ids=ids, logprobs=logprobs, score=score), others))
-        self._put(chosen, scores if self.wanted else None)
+        await if_many(len(chosen), lambda: self._put(chosen, scores if self.wanted else None))
 
     def _with_end_mark(self, found: Translated) -> tuple[int, ...]:
         """Return the tokens of a translation with the end mark of its sentence; none if it stays as it is."""
