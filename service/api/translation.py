@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -174,22 +175,28 @@ async def _translate_html(
     found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
     if options.formality == "default":
         await _unify(translator, documents, found, options, deadline)
-    written = await TEXT_POOL.run(lambda: markup.write_all(documents, found))
+    return await TEXT_POOL.run(lambda: _pages(documents, found))
+
+
+def _pages(documents: Sequence[markup.PreparedDocument], found: Sequence[Translation]) -> list[Translation]:
+    """Return the translation of each page from those of its units."""
     waiting = iter(found)
-    qualities = [
-        tuple(
-            replace(
-                each,
-                start=None,
-                source_text=markup.unmark(each.source_text, document.elements),
-                target_text=markup.unmark(each.target_text, document.elements),
-            )
-            for translation in islice(waiting, len(markup.units_of([document])))
-            for each in translation.qualities
+    return [
+        Translation(
+            text,
+            qualities=tuple(
+                replace(
+                    each,
+                    start=None,
+                    source_text=markup.unmark(each.source_text, document.elements),
+                    target_text=markup.unmark(each.target_text, document.elements),
+                )
+                for translation in islice(waiting, len(markup.units_of([document])))
+                for each in translation.qualities
+            ),
         )
-        for document in documents
+        for document, text in zip(documents, markup.write_all(documents, found), strict=True)
     ]
-    return [Translation(text, qualities=own) for text, own in zip(written, qualities, strict=True)]
 
 
 async def _unify(
@@ -205,7 +212,7 @@ async def _unify(
     for document in documents:
         units = markup.units_of([document])
         pairs = [(unit.text, each.text) for unit, each in zip(units, found[start:], strict=False)]
-        other, formality = in_other_register(pairs, languages)
+        other, formality = await TEXT_POOL.run(partial(in_other_register, pairs, languages))
         if other:
             wanted = [units[number].text for number in other]
             again = await translator.translate(wanted, replace(options, formality=formality), deadline=deadline)

@@ -242,14 +242,16 @@ class JobRunner:
                     legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
                 )
         output = await DOCUMENTS.run(lambda: document.write([each.text for each in translations]))
-        done = replace(
-            progress.job,
-            state="done",
-            segments_done=progress.job.segments,
-            quality=quality_of(segments, translations),
-            doubtful=doubtful_segments(translations),
-            formality_note=note_of(job.formality, segments, translations, legs),
-            finished=self.store.clock(),
+        done = await DOCUMENTS.run(
+            lambda: replace(
+                progress.job,
+                state="done",
+                segments_done=progress.job.segments,
+                quality=quality_of(segments, translations),
+                doubtful=doubtful_segments(translations),
+                formality_note=note_of(job.formality, segments, translations, legs),
+                finished=self.store.clock(),
+            )
         )
         await in_files(lambda: self.store.finish(done, output))
         return "done"
