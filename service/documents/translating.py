@@ -1,7 +1,6 @@
 """Translates the segments of a document in small windows, so that interactive requests get their turn in between."""
 
 import asyncio
-import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +26,6 @@ from service.engine import (
     split_sentences,
 )
 
-EXCLAIMED = re.compile(r"(?<=\w)[ \u00a0\u202f]?!(?=(?:</\w+>)*$)")
 WINDOW_CHARACTERS = 1500
 WINDOW_SEGMENTS = 16
 RETRY_SECONDS = 1.0
@@ -107,17 +105,9 @@ async def _translated(
         for parts in of_each
     ]
     return [
-        Translated(in_blanks(segment, calm(segment, text)), quality)
+        Translated(in_blanks(segment, text), quality)
         for segment, text, quality in zip(segments, written, qualities, strict=True)
     ]
-
-
-def calm(segment: str, text: str) -> str:
-    """Return a translation without an exclamation mark at its end that the segment does not have: Open the door."""
-    original = plain(segment).rstrip()
-    if "!" in original or not original:
-        return text
-    return EXCLAIMED.sub("." if original[-1] == "." else "", text, count=1) if original[-1] not in "?…:" else text
 
 
 def in_blanks(segment: str, text: str) -> str:

@@ -1,8 +1,5 @@
 """Plain text and pages: what is translated, and what stays byte for byte."""
 
-import pytest
-
-from service.documents.translating import calm
 from tests.support.documents import same, segments, through
 
 TEXT = "Title\r\n\r\n  First line.\r\n1234\r\nSecond, with <b> & entity.\r\n\r\nlast"
@@ -93,16 +90,3 @@ def test_what_is_written_into_an_attribute_stays_in_it() -> None:
     page = b"<html><img alt='a' title=\"b\"></html>"
     written = through("a.html", page, lambda _: "l'\"&lt;x>").decode()
     assert "alt='l&#39;\"&lt;x&gt;' title=\"l'&quot;&lt;x&gt;\"" in written
-
-
-@pytest.mark.parametrize(
-    ("segment", "text", "expected"),
-    [
-        ("Open the <b 0>door.</b>", "Ouvrez la <b 0>porte !</b>", "Ouvrez la <b 0>porte.</b>"),
-        ("Open", "Ouvrez !", "Ouvrez"),
-        ("Stop!", "Arrêtez !", "Arrêtez !"),
-        ("Is it?", "Oui !", "Oui !"),
-    ],
-)
-def test_no_exclamation_mark_is_added(segment: str, text: str, expected: str) -> None:
-    assert calm(segment, text) == expected
