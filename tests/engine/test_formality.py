@@ -73,6 +73,10 @@ async def test_a_translation_ends_as_its_sentence_does(shipped: Translator) -> N
     assert [text[-1] for text in found[:3]] == [".", "!", "?"], found
     assert "!" in found[3]
     assert found[4][-1].isalpha()
+    for text, each in zip(
+        found[:3], await shipped.translate(sources[:3], TranslationOptions(alternatives=3)), strict=True
+    ):
+        assert {other[-1] for other in each.alternatives} == {text[-1]}, each.alternatives
 
 
 async def test_scores_of_a_changed_end_are_those_of_what_is_written(shipped: Translator) -> None:

@@ -54,7 +54,10 @@ class Rewording:
         if language_of(self.pair.info.target_language) in LANGUAGES:
             await self._put_in_one_register(texts)
         if self.options.values != "off":
-            await self._put_end_marks([(own, at) for own in texts for at in range(len(own))])
+            places = [(own, at) for own in texts for at in range(len(own))]
+            await self._put_end_marks(places)
+            if self.options.alternatives:
+                await if_many(len(places), lambda: self._end_alternatives(places))
         return texts
 
     async def _put_in_one_register(self, texts: Sequence[list[Translated]]) -> None:
@@ -135,9 +138,8 @@ class Rewording:
 
     async def _put_end_marks(self, places: Sequence[Place]) -> None:
         """Give translations the end marks of their sentences; what comes before keeps its log-probabilities."""
-        ended = await if_many(
-            len(places), lambda: [(own, at, ids) for own, at in places if (ids := self._with_end_mark(own[at]))]
-        )
+        found = await if_many(len(places), lambda: [self._with_end_mark(own[at], own[at].ids) for own, at in places])
+        ended = [(own, at, ids) for (own, at), ids in zip(places, found, strict=True) if ids]
         scores = await self._score([(own[at], ids) for own, at, ids in ended])
         chosen: list[Chosen] = []
         for (own, at, ids), scored in zip(ended, scores, strict=True):
@@ -149,15 +151,22 @@ class Rewording:
             chosen.append(((own, at), replace(first, ids=ids, logprobs=logprobs, score=score), others))
         await if_many(len(chosen), lambda: self._put(chosen, scores if self.wanted else None))
 
-    def _with_end_mark(self, found: Translated) -> tuple[int, ...]:
-        """Return the tokens of a translation with the end mark of its sentence; none if it stays as it is."""
+    def _end_alternatives(self, places: Sequence[Place]) -> None:
+        """Give the other hypotheses of sentences their end marks, too; only their texts are shown, so scores stay."""
+        for own, at in places:
+            first, *others = own[at].hypotheses
+            ended = [replace(each, ids=self._with_end_mark(own[at], each.ids) or each.ids) for each in others]
+            own[at] = replace(own[at], hypotheses=(first, *ended))
+
+    def _with_end_mark(self, found: Translated, ids: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the tokens of a hypothesis with the end mark of its sentence; none if it stays as it is."""
         sentence, target = found.sentence, self.pair.tokenizers.target
-        if found.ids[-1:] != (target.eos,) or len(found.ids) < 2 or not found.logprobs:
+        if ids[-1:] != (target.eos,) or len(ids) < 2 or not found.logprobs:
             return ()
-        mark = target.piece(found.ids[-2])[-1:]
+        mark = target.piece(ids[-2])[-1:]
         if mark not in MARKS or sentence.text.endswith(mark):  # nearly always, and quickly
             return ()
-        text = sentence.translated(found.ids, target)
+        text = sentence.translated(ids, target)
         wanted = with_end_mark(text, sentence.text, self.pair.info.target_language)
         return () if wanted == text else self._tokens_of(sentence, wanted)
 
