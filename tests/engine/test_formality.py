@@ -79,6 +79,12 @@ async def test_a_translation_ends_as_its_sentence_does(shipped: Translator) -> N
         assert {other[-1] for other in each.alternatives} == {text[-1]}, each.alternatives
 
 
+@pytest.mark.parametrize("shipped", ["transformer-en-de"], indirect=True)
+async def test_a_polite_command_begins_with_a_capital(shipped: Translator) -> None:
+    [found] = await shipped.translate(["Sell the car."], TranslationOptions(formality="prefer_more"))
+    assert found.text == "Verkaufen Sie das Auto."
+
+
 async def test_scores_of_a_changed_end_are_those_of_what_is_written(shipped: Translator) -> None:
     [found] = await shipped.translate(["Open the door."], TranslationOptions(details=True))
     [plain] = await shipped.translate(["Open the door."])

@@ -1,4 +1,4 @@
-"""The mark at the end of a translation, which is that of its sentence: "Open the door." is no exclamation."""
+"""The ends of a translation, which are as those of its sentence: "Open the door." is no exclamation."""
 
 import re
 
@@ -29,3 +29,10 @@ def with_end_mark(translation: str, source: str, language: str) -> str:
         return translation
     space = " " if wanted and wanted in _SPACED and language_of(language) == "fr" else ""
     return translation[: found.start()] + space + wanted
+
+
+def with_capital(translation: str, source: str) -> str:
+    """Return a translation with a capital at its start if its source has one and ends in a mark, as sentences do."""
+    is_small = translation.partition(" ")[0].islower()  # "iPhone" is not
+    capital = is_small and source[:1].isupper() and source[-1:] in MARKS
+    return translation[:1].upper() + translation[1:] if capital else translation

@@ -1,9 +1,10 @@
-"""Translations other than the likeliest: in the register of their text, and with the end marks of their sentences."""
+"""Translations other than the likeliest: in the register of their text, with the ends of their sentences."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 
+from service.bundle.vocabulary import SPACE_PIECE
 from service.engine.jobs import (
     MAX_BEAM_SIZE,
     Hypothesis,
@@ -14,7 +15,7 @@ from service.engine.jobs import (
 )
 from service.engine.scheduling.interface import run_scoring
 from service.engine.search.options import normalised_score, over_vocabulary, penalty_of, search_options
-from service.engine.text.end_marks import MARKS, with_end_mark
+from service.engine.text.end_marks import MARKS, with_capital, with_end_mark
 from service.engine.text.registers import (
     LANGUAGES,
     Register,
@@ -55,9 +56,9 @@ class Rewording:
             await self._put_in_one_register(texts)
         if self.options.values != "off":
             places = [(own, at) for own in texts for at in range(len(own))]
-            await self._put_end_marks(places)
+            await self._put_ends(places)
             if self.options.alternatives:
-                await if_many(len(places), lambda: self._end_alternatives(places))
+                await if_many(len(places), lambda: self._put_ends_of_others(places))
         return texts
 
     async def _put_in_one_register(self, texts: Sequence[list[Translated]]) -> None:
@@ -136,9 +137,9 @@ class Rewording:
         text = sentence.translated(ids, self.pair.tokenizers.target)
         return registers_of(text, info.target_language, sentence.text, info.source_language)
 
-    async def _put_end_marks(self, places: Sequence[Place]) -> None:
-        """Give translations the end marks of their sentences; what comes before keeps its log-probabilities."""
-        found = await if_many(len(places), lambda: [self._with_end_mark(own[at], own[at].ids) for own, at in places])
+    async def _put_ends(self, places: Sequence[Place]) -> None:
+        """Give translations the ends of their sentences; what stays before an end mark keeps its log-probabilities."""
+        found = await if_many(len(places), lambda: [self._with_ends(own[at], own[at].ids) for own, at in places])
         ended = [(own, at, ids) for (own, at), ids in zip(places, found, strict=True) if ids]
         scores = await self._score([(own[at], ids) for own, at, ids in ended])
         chosen: list[Chosen] = []
@@ -151,23 +152,24 @@ class Rewording:
             chosen.append(((own, at), replace(first, ids=ids, logprobs=logprobs, score=score), others))
         await if_many(len(chosen), lambda: self._put(chosen, scores if self.wanted else None))
 
-    def _end_alternatives(self, places: Sequence[Place]) -> None:
-        """Give the other hypotheses of sentences their end marks, too; only their texts are shown, so scores stay."""
+    def _put_ends_of_others(self, places: Sequence[Place]) -> None:
+        """Give the other hypotheses of sentences the same ends; only their texts are shown, so their scores stay."""
         for own, at in places:
             first, *others = own[at].hypotheses
-            ended = [replace(each, ids=self._with_end_mark(own[at], each.ids) or each.ids) for each in others]
+            ended = [replace(each, ids=self._with_ends(own[at], each.ids) or each.ids) for each in others]
             own[at] = replace(own[at], hypotheses=(first, *ended))
 
-    def _with_end_mark(self, found: Translated, ids: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the tokens of a hypothesis with the end mark of its sentence; none if it stays as it is."""
+    def _with_ends(self, found: Translated, ids: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the tokens of a hypothesis that begins and ends as its sentence; none if it stays as it is."""
         sentence, target = found.sentence, self.pair.tokenizers.target
         if ids[-1:] != (target.eos,) or len(ids) < 2 or not found.logprobs:
             return ()
         mark = target.piece(ids[-2])[-1:]
-        if mark not in MARKS or sentence.text.endswith(mark):  # nearly always, and quickly
+        first = "".join(map(target.piece, ids[:2])).lstrip(SPACE_PIECE)[:1]
+        if mark not in MARKS or (sentence.text.endswith(mark) and not first.islower()):  # nearly always, and quickly
             return ()
         text = sentence.translated(ids, target)
-        wanted = with_end_mark(text, sentence.text, self.pair.info.target_language)
+        wanted = with_capital(with_end_mark(text, sentence.text, self.pair.info.target_language), sentence.text)
         return () if wanted == text else self._tokens_of(sentence, wanted)
 
     def _tokens_of(self, sentence: Sentence, translation: str) -> tuple[int, ...]:

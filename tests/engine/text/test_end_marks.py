@@ -1,8 +1,8 @@
-"""The end mark of a translation, which is that of its sentence."""
+"""The ends of a translation, which are as those of its sentence."""
 
 import pytest
 
-from service.engine.text.end_marks import with_end_mark
+from service.engine.text.end_marks import with_capital, with_end_mark
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,18 @@ def test_another_mark_becomes_that_of_the_source(source: str, translation: str, 
 )
 def test_other_ends_stay_as_they_are(source: str, translation: str, language: str) -> None:
     assert with_end_mark(translation, source, language) == translation
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("Sell the car.", "verkaufen Sie das Auto.", "Verkaufen Sie das Auto."),
+        ("Is it open?", "est-elle ouverte ?", "Est-elle ouverte ?"),
+        ("English", "anglais", "anglais"),
+        ("buy bread.", "kaufen Sie Brot.", "kaufen Sie Brot."),
+        ("IPhones are dear.", "iPhones sind teuer.", "iPhones sind teuer."),
+        ("!", "", ""),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_as_its_source(source: str, translation: str, expected: str) -> None:
+    assert with_capital(translation, source) == expected
