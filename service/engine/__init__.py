@@ -72,7 +72,6 @@ from service.engine.lazy.memory import expected_bytes as expected_bytes
 from service.engine.lazy.memory import map_large_blocks as map_large_blocks
 from service.engine.lazy.memory import release_memory as release_memory
 from service.engine.lazy.memory import trim_memory as trim_memory
-from service.engine.lazy.translator import LazyTranslator as LazyTranslator
 from service.engine.loader import EngineHost as EngineHost
 from service.engine.loader import EngineSettings as EngineSettings
 from service.engine.loader import LoadedWorker as LoadedWorker

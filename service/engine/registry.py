@@ -194,7 +194,6 @@ class Registry:
                 except EngineError as error:
                     return Change(found.name, "refused", digest, error)
             return Change(found.name, "unchanged", digest)
-        translator: AnyTranslator | None = None
         try:
             load = self._loads.run(found.name, found.path, lambda: self._open(load_entry(found, owners)))
             translator = await self._in_time(load, found.path)
@@ -202,8 +201,6 @@ class Registry:
                 await self._in_time(translator.start(), found.path)
         except Exception as error:
             # A fault of one bundle must not affect requests to the others.
-            if translator is not None:
-                translator.retire()
             if not isinstance(error, EngineError):
                 _LOG.exception("A bundle could not be loaded (%s)", found.path)
                 error = EngineFailure(f"{found.path}: it could not be loaded ({type(error).__name__}).")
@@ -240,7 +237,6 @@ class Registry:
         old = served.pop(name, None)
         if old is not None:
             self._replaced.add(old)
-            old.retire()
         if translator is not None:
             served[name] = translator
         self._translators = tuple(served[each] for each in sorted(served))

@@ -28,7 +28,6 @@ from service.engine import (
     BoundedPool,
     EngineError,
     Glossary,
-    LazyTranslator,
     TextTranslator,
     TranslationOptions,
     ValueHandling,
@@ -234,13 +233,9 @@ class JobRunner:
             search = TranslationOptions(
                 beam_size=job.beam_size, values=self._options.values, glossary=glossary, formality=job.formality
             )
-            with contextlib.ExitStack() as held:  # between two windows no request holds the models
-                for leg in legs:
-                    if isinstance(leg, LazyTranslator):
-                        held.enter_context(leg.held())
-                translations = await translate_segments(
-                    legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
-                )
+            translations = await translate_segments(
+                legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
+            )
         output = await DOCUMENTS.run(lambda: document.write([each.text for each in translations]))
         done = await DOCUMENTS.run(
             lambda: replace(

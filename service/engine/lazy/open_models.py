@@ -7,10 +7,10 @@ has been open for a turn.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,7 +21,6 @@ from service.engine.scheduling.admission import LONGEST_WAIT
 RETRY_SECONDS = 5.0  # after a failed opening, before the next attempt; meanwhile requests get the same error
 TURN_SECONDS = 10.0  # that a busy model stays open while requests for others wait
 CHECK_SECONDS = 0.25  # between two checks of the memory in use, when requests end
-RETIRE_SECONDS = 2.0  # that a replaced or unloaded model stays open for requests that chose it before
 MOST_WAITING = 8192  # requests that may wait for one model to be opened
 _LOG = logging.getLogger(__name__)
 
@@ -39,8 +38,7 @@ class ManagedModel:
     users: int = 0  # running requests
     waiting: int = 0  # requests that wait for the opening
     pinned: int = 0  # holders that prevent its closing
-    held: int = 0  # holders that may use it again: it is closed for memory, but not because it was replaced
-    retired: bool = False  # it was replaced or unloaded
+    retired: bool = False  # no request can come any more
     opened_at: float = 0.0
     used_at: float = 0.0
     last_used: float | None = None  # seconds since 1970, for people
@@ -70,8 +68,9 @@ class OpenModels:
         self._tasks: set[asyncio.Task[None]] = set()
         self._checked = 0.0
         self._stopping = False
+        self._loop: asyncio.AbstractEventLoop | None = None
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def using(self, model: ManagedModel, deadline: float | None = None) -> AsyncIterator[None]:
         """Keep a model open for one request, which waits until it is open.
 
@@ -88,7 +87,7 @@ class OpenModels:
             self._touch(model)
             self._released(model)
 
-    @contextmanager
+    @contextlib.contextmanager
     def pinning(self, model: ManagedModel) -> Iterator[None]:
         """Prevent the closing of a model; it is not opened for this."""
         model.pinned += 1
@@ -96,16 +95,6 @@ class OpenModels:
             yield
         finally:
             model.pinned -= 1
-            self._released(model)
-
-    @contextmanager
-    def holding(self, model: ManagedModel) -> Iterator[None]:
-        """Keep a model that is open from being closed when it is replaced: its files are no longer there."""
-        model.held += 1
-        try:
-            yield
-        finally:
-            model.held -= 1
             self._released(model)
 
     def check(self, model: ManagedModel) -> None:
@@ -122,13 +111,15 @@ class OpenModels:
         return model.error is not None and self._clock() < model.retry_at
 
     def retire(self, model: ManagedModel) -> None:
-        """Close a model that is no longer served, after the requests that chose it."""
+        """Close a model that nobody can use any more; finalisers call this in any thread."""
 
         def close() -> None:
             model.retired = True
             self._released(model)
 
-        asyncio.get_running_loop().call_later(RETIRE_SECONDS, close)
+        if self._loop is not None:  # otherwise nothing was opened
+            with contextlib.suppress(RuntimeError):  # the event loop is closed
+                self._loop.call_soon_threadsafe(close)
 
     async def stop(self) -> None:
         """Open nothing any more; openings that have begun are awaited."""
@@ -185,7 +176,7 @@ class OpenModels:
 
     def _released(self, model: ManagedModel) -> None:
         """Use the end of a request, or of a pin, to make room."""
-        if model.unused and ((model.retired and not model.held) or model.failed()):
+        if model.unused and (model.retired or model.failed()):
             self._close(model)
         elif self._queue:
             self._advance()
@@ -235,6 +226,7 @@ class OpenModels:
             self._close_idle()
 
     def _open(self, model: ManagedModel) -> None:
+        self._loop = asyncio.get_running_loop()
         model.state = "opening"
         self._models.append(model)
         self._start(self._opening(model))
@@ -258,7 +250,7 @@ class OpenModels:
             model.state, model.error, model.opened_at = "open", None, self._clock()
             self._touch(model)
         _announce(model)
-        if model.retired and model.unused and not (model.waiting or model.held):
+        if model.retired and model.unused:
             self._close(model)
         self._advance()
         self._shrink()

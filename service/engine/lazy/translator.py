@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
@@ -98,13 +99,16 @@ class LazyTranslator:
         self._model, self._models, self._alive = model, models, alive
         self._pair: tuple[str, str] | None = None
         self._own_info: tuple[ModelInfo, ModelInfo] | None = None  # of the model, and of this pair
+        self._owner: LazyTranslator | None = None
+        # A model that was replaced stays open as long as a request or a job that began with it holds this object.
+        weakref.finalize(self, models.retire, model).atexit = False
 
     def for_pair(self, source_language: str, target_language: str) -> Self:
         """Return the same model for one of its pairs."""
         if (source_language, target_language) == self._pair:
             return self
         view = copy.copy(self)
-        view._pair, view._own_info = (source_language, target_language), None
+        view._pair, view._own_info, view._owner = (source_language, target_language), None, self
         return view
 
     @property
@@ -167,17 +171,9 @@ class LazyTranslator:
         if self._model.translator is not None:
             await self._model.translator.stop(drain)
 
-    def retire(self) -> None:
-        """Close the model after the requests that chose it: it is no longer served."""
-        self._models.retire(self._model)
-
     def pinned(self) -> AbstractContextManager[None]:
         """Keep the model open, if it is, as long as the context lasts."""
         return self._models.pinning(self._model)
-
-    def held(self) -> AbstractContextManager[None]:
-        """Keep the model, once it is open, from being closed when it is replaced, as long as the context lasts."""
-        return self._models.holding(self._model)
 
     @property
     def queue_status(self) -> QueueStatus:

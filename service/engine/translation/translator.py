@@ -151,9 +151,6 @@ class Translator:
         """Return the state of its queue."""
         return self._worker.status.queue
 
-    def retire(self) -> None:
-        """Do nothing: a replaced model ends when no request holds it any more."""
-
     def close(self) -> None:
         """Stop at once and free the model's memory; this blocks."""
         self._worker.close()

@@ -11,7 +11,6 @@ from service.bundle.load import Bundle
 from service.engine.errors import BundleCorrupt, ModelNotOpened, NotEnoughMemory, UnsupportedLanguage
 from service.engine.lazy import open_models
 from service.engine.lazy.memory import MEBIBYTE, resident_bytes
-from service.engine.lazy.translator import LazyTranslator
 from service.engine.loader import EngineSettings, own_process
 from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
@@ -129,10 +128,9 @@ async def test_a_replacement_that_cannot_be_opened_is_refused_and_the_old_one_se
     assert (await old.translate(["I lost."]))[0].text == "I lost."
 
 
-async def test_a_request_ends_with_the_model_it_began_with_which_is_then_closed(
-    write_model: WriteModel, registry: Registry, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(open_models, "RETIRE_SECONDS", 0.05)
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[PlacedModel]:
+    """Return the models that are opened during a test, in their order."""
     models: list[PlacedModel] = []
 
     def kept(bundle: Bundle, settings: ModelSettings) -> PlacedModel:
@@ -140,25 +138,31 @@ async def test_a_request_ends_with_the_model_it_began_with_which_is_then_closed(
         return models[-1]
 
     monkeypatch.setattr(onnx_model, "load_model", kept)
+    return models
+
+
+async def test_a_request_ends_with_the_model_it_began_with_which_is_then_closed(
+    write_model: WriteModel, registry: Registry, opened: list[PlacedModel]
+) -> None:
     running = asyncio.create_task(registry.resolve("en", "fr").translate(["I lost. " * 200]))
-    await wait_until_async(lambda: bool(models), pause=0.001)
+    await wait_until_async(lambda: bool(opened), pause=0.001)
     write_model(FR, version="2")
     await registry.reload(FR)
     assert (await registry.resolve("en", "fr").translate(["I lost."]))[0].text == "I lost."
     assert (await running)[0].text == "I lost. " * 200
-    await wait_until_async(lambda: ("close", 0) in models[0].calls)
+    del running
+    await wait_until_async(lambda: ("close", 0) in opened[0].calls)
 
 
 async def test_a_model_that_was_replaced_serves_those_who_hold_it(
-    write_model: WriteModel, registry: Registry, monkeypatch: pytest.MonkeyPatch
+    write_model: WriteModel, registry: Registry, opened: list[PlacedModel]
 ) -> None:
-    monkeypatch.setattr(open_models, "RETIRE_SECONDS", 0.01)
     old = registry.resolve("en", "fr")
     await old.translate(["I lost."])
     write_model(FR, version="2")
-    assert isinstance(old, LazyTranslator)
-    with old.held():
-        await registry.reload(FR)
-        await asyncio.sleep(0.1)
-        assert (await old.translate(["I lost."]))[0].text == "I lost."
-    await wait_until_async(lambda: old.state == "closed")
+    await registry.reload(FR)
+    await asyncio.sleep(0.1)
+    assert (await old.translate(["I lost."]))[0].text == "I lost."
+    assert ("close", 0) not in opened[0].calls
+    del old
+    await wait_until_async(lambda: ("close", 0) in opened[0].calls)

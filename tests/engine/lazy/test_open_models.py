@@ -163,8 +163,7 @@ async def test_memory_above_the_limit_closes_idle_models_but_never_the_last(monk
     assert house.log == ["open a", "open b", "open c", "close a", "close b"]
 
 
-async def test_a_model_that_is_retired_while_it_opens_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_models, "RETIRE_SECONDS", 0.01)
+async def test_a_model_that_is_retired_while_it_opens_is_closed() -> None:
     house = House(room=3)
     house.gate.clear()
     waiting = asyncio.create_task(house.request("a"))
