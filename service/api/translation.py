@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from pydantic_core import to_json
@@ -175,28 +174,7 @@ async def _translate_html(
     found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
     if options.formality == "default":
         await _unify(translator, documents, found, options, deadline)
-    return await TEXT_POOL.run(lambda: _pages(documents, found))
-
-
-def _pages(documents: Sequence[markup.PreparedDocument], found: Sequence[Translation]) -> list[Translation]:
-    """Return the translation of each page from those of its units."""
-    waiting = iter(found)
-    return [
-        Translation(
-            text,
-            qualities=tuple(
-                replace(
-                    each,
-                    start=None,
-                    source_text=markup.unmark(each.source_text, document.elements),
-                    target_text=markup.unmark(each.target_text, document.elements),
-                )
-                for translation in islice(waiting, len(markup.units_of([document])))
-                for each in translation.qualities
-            ),
-        )
-        for document, text in zip(documents, markup.write_all(documents, found), strict=True)
-    ]
+    return await TEXT_POOL.run(lambda: markup.write_all(documents, found))
 
 
 async def _unify(

@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import NamedTuple
 
 from service import markup
@@ -98,15 +97,8 @@ async def _translated(
             found.update(zip(numbers, await _in_chunks(translator, texts, wanted, timeouts), strict=True))
     ordered = [found[number] for number in range(len(units))]
     written = await TEXT_POOL.run(lambda: markup.write_all(documents, ordered))
-    waiting = iter(ordered)
-    of_each = [islice(waiting, len(markup.units_of([document]))) for document in documents]
-    qualities = [
-        mean_quality((each.quality, len(each.source_text)) for part in parts for each in part.qualities)
-        for parts in of_each
-    ]
     return [
-        Translated(in_blanks(segment, text), quality)
-        for segment, text, quality in zip(segments, written, qualities, strict=True)
+        Translated(in_blanks(segment, each.text), each.quality) for segment, each in zip(segments, written, strict=True)
     ]
 
 

@@ -8,6 +8,7 @@ they would be put back between two words afterwards.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 from service.engine import Translation
@@ -48,8 +49,16 @@ def units_of(documents: Sequence[PreparedDocument]) -> list[Unit]:
     return [part for document in documents for part in document.parts if isinstance(part, Unit)]
 
 
-def write_all(documents: Sequence[PreparedDocument], found: Sequence[Translation]) -> list[str]:
-    """Return the translated documents; `found` has one translation for each unit, in the order of `units_of`."""
+def write_all(documents: Sequence[PreparedDocument], found: Sequence[Translation]) -> list[Translation]:
+    """Return the translated documents, each with the qualities of its sentences, whose places are not known.
+
+    `found` has one translation for each unit, in the order of `units_of`.
+    """
+    waiting = iter(found)
+    return [_written(document, [*islice(waiting, len(units_of([document])))]) for document in documents]
+
+
+def _written(document: PreparedDocument, found: Sequence[Translation]) -> Translation:
     waiting = iter(found)
 
     def written(part: Part) -> str:
@@ -58,7 +67,15 @@ def write_all(documents: Sequence[PreparedDocument], found: Sequence[Translation
         translation = next(waiting)
         return write(part, translation.text, translation.sentences)
 
-    return [unmark("".join(map(written, parts)), elements) for parts, elements in documents]
+    def shown(text: str) -> str:
+        return unmark(text, document.elements)
+
+    qualities = (
+        replace(each, start=None, source_text=shown(each.source_text), target_text=shown(each.target_text))
+        for translation in found
+        for each in translation.qualities
+    )
+    return Translation(shown("".join(map(written, document.parts))), qualities=tuple(qualities))
 
 
 def mark(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
