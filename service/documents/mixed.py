@@ -1,7 +1,8 @@
-"""Mixed content of XML (OpenDocument): text and elements of one parent as a fragment, and back."""
+"""Mixed content of OpenDocument: text and elements of one parent as a fragment, and back."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,15 +14,9 @@ from service.documents.fragments import ILLEGAL, FragmentBuilder, Piece, has_wor
 
 Element = etree._Element
 Role = Literal["span", "point", "kept", "divider"]
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """The meaning of the elements in mixed content."""
-
-    role: Callable[[Element], Role]
-    characters: Callable[[Element], str | None] = lambda _element: None  # an element that stands for characters
-    put: Callable[[Element, str], None] = lambda holder, text: append(holder, text)
+RoleOf = Callable[[Element], Role]  # what an element in a paragraph means
+TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+SPACES = re.compile(r" {2,}")
 
 
 Content = str | Element
@@ -30,38 +25,38 @@ Content = str | Element
 class Segment:
     """Content between two dividers."""
 
-    def __init__(self, content: Sequence[Content], dialect: Dialect) -> None:
-        self.dialect = dialect
+    def __init__(self, content: Sequence[Content], role_of: RoleOf) -> None:
+        self.role_of = role_of
         self.translation: str | None = None
         builder: FragmentBuilder[Element | None] = FragmentBuilder()
-        _build(builder, content, dialect)
+        _build(builder, content, role_of)
         self.fragment, self.things = builder.fragment, builder.things
 
     def fill(self, holder: Element, pieces: Sequence[Piece]) -> None:
         """Append a translated fragment to an element; elements are moved there."""
         for piece in pieces:
             if isinstance(piece, str):
-                self.dialect.put(holder, ILLEGAL.sub("", piece))
+                put(holder, ILLEGAL.sub("", piece))
                 continue
             element = self.things[piece.number]
             if element is None:
                 self.fill(holder, piece.content)
                 continue
-            if self.dialect.role(element) == "span":
+            if self.role_of(element) == "span":
                 clear(element)
                 self.fill(element, piece.content)
             append(holder, element)
 
 
-def _build(builder: FragmentBuilder[Element | None], content: Sequence[Content], dialect: Dialect) -> None:
+def _build(builder: FragmentBuilder[Element | None], content: Sequence[Content], role_of: RoleOf) -> None:
     for part in content:
         if isinstance(part, str):
             builder.text(part)
             continue
-        role = dialect.role(part)
+        role = role_of(part)
         if role == "span":
             builder.open(part)
-            _build(builder, content_of(part, dialect), dialect)
+            _build(builder, content_of(part), role_of)
             builder.close()
         elif role == "kept":
             builder.kept(part, "".join(part.itertext()))
@@ -77,20 +72,20 @@ class Paragraph:
     slots: list[Segment | Paragraph | Element | str]
 
     @classmethod
-    def of(cls, holder: Element, dialect: Dialect) -> Paragraph:
+    def of(cls, holder: Element, role_of: RoleOf) -> Paragraph:
         """Return the content of an element; text without words belongs to no segment."""
         slots: list[Segment | Paragraph | Element | str] = []
-        for divided, parts in groupby(content_of(holder, dialect), lambda part: _divides(part, dialect)):
+        for divided, parts in groupby(content_of(holder), lambda part: _divides(part, role_of)):
             group = [*parts]
             if not divided:
-                segment = Segment(group, dialect)
+                segment = Segment(group, role_of)
                 slots += [segment] if has_words(segment.fragment) else group
                 continue
             for part in group:
-                if isinstance(part, str) or dialect.role(part) != "span":
+                if isinstance(part, str) or role_of(part) != "span":
                     slots.append(part)
                 else:
-                    slots.append(cls.of(part, dialect))
+                    slots.append(cls.of(part, role_of))
         return cls(holder, slots)
 
     def segments(self) -> Iterator[Segment]:
@@ -117,11 +112,11 @@ class Paragraph:
         return True
 
 
-def content_of(holder: Element, dialect: Dialect) -> list[Content]:
+def content_of(holder: Element) -> list[Content]:
     """Return the text and the elements in an element, in order."""
     content: list[Content] = [holder.text] if holder.text else []
     for child in holder:
-        characters = dialect.characters(child) if isinstance(child.tag, str) else None
+        characters = _characters(child) if isinstance(child.tag, str) else None
         text = characters or ""
         if characters is None:
             content.append(child)
@@ -133,11 +128,19 @@ def content_of(holder: Element, dialect: Dialect) -> list[Content]:
     return content
 
 
-def _divides(element: Content, dialect: Dialect) -> bool:
+def _characters(element: Element) -> str | None:
+    """Return the characters that an element stands for."""
+    if element.tag == f"{TEXT}s":
+        count = str(element.get(f"{TEXT}c", "1"))
+        return " " * min(int(count) if count.isdecimal() else 1, 1000)
+    return None
+
+
+def _divides(element: Content, role_of: RoleOf) -> bool:
     if isinstance(element, str) or not isinstance(element.tag, str):
         return False
-    role = dialect.role(element)
-    return role == "divider" or (role == "span" and any(_divides(child, dialect) for child in element))
+    role = role_of(element)
+    return role == "divider" or (role == "span" and any(_divides(child, role_of) for child in element))
 
 
 def clear(element: Element) -> None:
@@ -156,3 +159,13 @@ def append(holder: Element, content: Content) -> None:
         holder[-1].tail = (holder[-1].tail or "") + content
     else:
         holder.text = (holder.text or "") + content
+
+
+def put(holder: Element, text: str) -> None:
+    """Append text; OpenDocument counts several spaces as one, unless they are elements."""
+    at = 0
+    for found in SPACES.finditer(text):
+        append(holder, text[at : found.start()] + " ")
+        etree.SubElement(holder, f"{TEXT}s", {f"{TEXT}c": str(len(found[0]) - 1)})
+        at = found.end()
+    append(holder, text[at:])

@@ -14,13 +14,13 @@ from lxml import etree
 
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions, limited
-from service.documents.mixed import Dialect, Paragraph, Role, Segment, append
+from service.documents.mixed import TEXT, Paragraph, Role, Segment, append
 from service.documents.untrusted import Package, check_markup, unpack, xml_bytes
 
 Element = etree._Element
 NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
-TEXT, OFFICE, STYLE, DRAW, TABLE, SCRIPT = (
-    f"{{{NAMES}{name}:1.0}}" for name in ("text", "office", "style", "drawing", "table", "script")
+OFFICE, STYLE, DRAW, TABLE, SCRIPT = (
+    f"{{{NAMES}{name}:1.0}}" for name in ("office", "style", "drawing", "table", "script")
 )
 HREF = "{http://www.w3.org/1999/xlink}href"
 OWN = "{http://openoffice.org/2009/office}"  # LibreOffice's own attributes, such as the ids of editing sessions
@@ -34,7 +34,6 @@ LOADED = frozenset(
     {f"{TEXT}section-source", f"{DRAW}object", f"{DRAW}floating-frame", f"{DRAW}plugin", f"{DRAW}applet"}
 )
 REMOTE = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|//|\.\./\.\./)", re.IGNORECASE)
-SPACES = re.compile(r" {2,}")
 
 
 def _read(data: bytes, options: ReadOptions, kind: str) -> OdtDocument:
@@ -72,11 +71,10 @@ class OdtDocument:
     def _read(self) -> Iterator[Segment]:
         for name, root in self._roots.items():
             styles = Styles(root)
-            dialect = Dialect(styles.role, _characters, put=_put)
             for holder in list(root.iter(f"{TEXT}p", f"{TEXT}h")):
                 if (len(holder) or holder.text) and not _is_left_alone(holder) and not styles.is_code(holder):
                     styles.simplify(holder)
-                    self._paragraphs.append((name, Paragraph.of(holder, dialect)))
+                    self._paragraphs.append((name, Paragraph.of(holder, styles.role)))
                     yield from self._paragraphs[-1][1].segments()
 
     def write(self, translations: Sequence[str]) -> bytes:
@@ -155,23 +153,6 @@ def _look(style: Element) -> str:
         if not str(name).startswith(OWN)
     ]
     return "\n".join(shown)
-
-
-def _characters(element: Element) -> str | None:
-    if element.tag == f"{TEXT}s":
-        count = str(element.get(f"{TEXT}c", "1"))
-        return " " * min(int(count) if count.isdecimal() else 1, 1000)
-    return None
-
-
-def _put(holder: Element, text: str) -> None:
-    """Append text; OpenDocument counts several spaces as one, unless they are elements."""
-    at = 0
-    for found in SPACES.finditer(text):
-        append(holder, text[at : found.start()] + " ")
-        etree.SubElement(holder, f"{TEXT}s", {f"{TEXT}c": str(len(found[0]) - 1)})
-        at = found.end()
-    append(holder, text[at:])
 
 
 def _is_left_alone(paragraph: Element) -> bool:

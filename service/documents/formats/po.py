@@ -20,13 +20,8 @@ PLURALS = re.compile(r"nplurals\s*=\s*(\d)")
 MOST_PLURALS = 6
 # The rules of gettext's manual, for a catalogue that has none.
 RULES = {
-    "de": "nplurals=2; plural=(n != 1);",
-    "en": "nplurals=2; plural=(n != 1);",
-    "es": "nplurals=2; plural=(n != 1);",
+    **dict.fromkeys(("de", "en", "es", "it", "nl", "pt"), "nplurals=2; plural=(n != 1);"),
     "fr": "nplurals=2; plural=(n > 1);",
-    "it": "nplurals=2; plural=(n != 1);",
-    "nl": "nplurals=2; plural=(n != 1);",
-    "pt": "nplurals=2; plural=(n != 1);",
 }
 FUZZY = "fuzzy"
 
