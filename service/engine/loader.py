@@ -40,7 +40,6 @@ class EngineSettings:
 
     model: ModelSettings = field(default_factory=ModelSettings)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
-    wrap_tokens: int | None = None  # longer sentences are wrapped; None: the number in the model's manifest
     load_seconds: float = 300.0  # time for a bundle to load, and the same time again to warm up
     lazy: bool = False  # models are opened at their first request
     memory_limit: int | None = None  # bytes of resident memory; idle models are closed so that it is kept (lazy)
@@ -131,7 +130,7 @@ def open_translator(
     manifest = bundle.manifest
     tokenizers = load_tokenizers(bundle)
     worker, placement = open_worker(bundle, settings, on_event)
-    wrap_tokens = settings.wrap_tokens or manifest.decoding.wrap_tokens or WRAP_TOKENS
+    wrap_tokens = manifest.decoding.wrap_tokens or WRAP_TOKENS
     info = _info(bundle, placement, settings.model)
     return Translator(manifest, info, tokenizers, worker, on_event, wrap_tokens)
 
