@@ -185,8 +185,9 @@ class CpuDecoderState:
             buffer.array[to_rows] = buffer.array[rows]
         lengths = self._lengths[rows].tolist()
         self._move_caches(range(to_rows.start, to_rows.stop), range(rows.start, rows.stop), lengths)
-        for extent in (*self._extents.values(), self._source_lengths):
+        for extent in self._extents.values():
             extent[to] = extent[sentence]
+        self._source_lengths[to] = self._source_lengths[sentence]
         self._lengths[to_rows] = self._lengths[rows]
 
     def _move_caches(self, to: Sequence[int], rows: Sequence[int], used: Sequence[int]) -> None:
