@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -34,13 +34,15 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """Return the same batch on another device."""
-        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: array.to(device) for name, array in arrays.items() if array is not None})
+        return self._each(lambda array: array.to(device))
 
     def twice(self) -> Batch:
         """Return the pairs twice, all of them and then all again: 2 B rows."""
+        return self._each(lambda array: torch.cat([array, array]))
+
+    def _each(self, changed: Callable[[Tensor], Tensor]) -> Batch:
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: torch.cat([array, array]) for name, array in arrays.items() if array is not None})
+        return replace(self, **{name: changed(array) for name, array in arrays.items() if array is not None})
 
 
 def plan_epoch(
