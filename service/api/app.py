@@ -29,6 +29,7 @@ from service.api.routes import (
     embed,
     operations,
     page,
+    pooling,
     translate,
 )
 from service.api.state import Service
@@ -132,7 +133,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.renderer = FigureRenderer()
     app.state.jobs = job_runner(service)
     families = (
-        *(translate, documents, detect, attention, catalogue, libretranslate),
+        *(translate, documents, detect, attention, pooling, catalogue, libretranslate),
         *(embed, open_inference, repository, operations, docs_page, page),
     )
     for family in families:

@@ -12,7 +12,7 @@ from service.engine.events import ignore_event
 from service.engine.jobs import Hypothesis, SentenceJob
 from service.engine.model_info import WorkerState
 from service.engine.translation.translator import Translator
-from service.engine.types import AttentionOptions, StreamedEnd, StreamedSentence, StreamedToken, TranslationOptions
+from service.engine.types import AttentionOptions, TranslationOptions
 from tests.support import fake_worker
 from tests.support.fake_worker import MirrorWorker, mirrored, translator_of
 from tests.support.vocabulary import small_tokenizer
@@ -202,14 +202,6 @@ async def test_a_sentence_whose_translation_would_be_empty_is_copied(
     assert all(each.strip(" .") for each in found.alternatives)
     shown = await translator.attention(text, None, AttentionOptions())
     assert shown.target_text == text
-    events = [event async for event in translator.stream(text)]
-    sent = "".join(
-        event.text if isinstance(event, StreamedToken) else event.gap if isinstance(event, StreamedSentence) else ""
-        for event in events
-    )
-    assert isinstance(events[-1], StreamedEnd)
-    assert events[-1].text == text
-    assert text.startswith(sent)
 
 
 async def test_letters_that_the_vocabulary_does_not_know_are_copied(
