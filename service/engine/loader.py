@@ -48,7 +48,7 @@ class EngineSettings:
 
 
 class LoadedWorker(NamedTuple, Generic[AnyWorker]):
-    """A loaded model's worker, not started yet, and its placement."""
+    """A loaded model's worker, and its placement."""
 
     worker: AnyWorker
     placement: Placement
@@ -122,7 +122,7 @@ def open_translator(
     on_event: EventListener = ignore_event,
     open_worker: WorkerFactory = load_worker,
 ) -> Translator:
-    """Load a bundle into memory and return its translator, which must be started before use.
+    """Load a bundle into memory and return its translator.
 
     Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable.
     """

@@ -22,9 +22,6 @@ class Batches:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield the batches that these bytes complete."""
-        if not self._rest and len(data) >= LENGTH.size and LENGTH.unpack_from(data)[0] == len(data) - LENGTH.size:
-            yield data[LENGTH.size :]  # exactly one, as usual
-            return
         self._rest += data
         while len(self._rest) >= LENGTH.size:
             [length] = LENGTH.unpack_from(self._rest)

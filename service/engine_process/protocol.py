@@ -7,7 +7,6 @@ every token of a stream a TokenChosen.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 from service.bundle.load import Bundle
 from service.engine import (
@@ -35,15 +34,11 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What the worker is to do; "close" frees its memory, "retire" removes it, and no result is needed any more.
-
-    The answer to "stop" and "close" is Stopped.
-    """
+class Stop:
+    """End a worker and free its model; Stopped answers after `drain` seconds for its requests. None: no answer."""
 
     worker: int
-    what: Literal["start", "stop", "close", "retire"]
-    drain: float = 0.0  # of "stop": seconds for its requests to finish
+    drain: float | None = None
 
 
 @sent_as_fields
@@ -152,5 +147,5 @@ class EventReport:
     event: EngineEvent
 
 
-ToEngine = Open | Order | Providers | Translate | Score | Cancel
+ToEngine = Open | Stop | Providers | Translate | Score | Cancel
 FromEngine = Opened | Refused | Stopped | Done | Failed | TokenChosen | StatusReport | EventReport

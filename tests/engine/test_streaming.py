@@ -39,7 +39,6 @@ def events_of(text: str, worker: Worker | MirrorWorker, wanted: WeightSelection 
 @contextlib.contextmanager
 def running(model: ScriptedModel) -> Iterator[Worker]:
     worker = Worker("scripted", model)
-    worker.start()
     try:
         yield worker
     finally:

@@ -102,7 +102,11 @@ class OpenModels:
         if self._stopping:
             raise NotReady(f"The model {model.name} is stopping and accepts no requests.")
         if self.recently_failed(model):
-            raise ModelNotOpened.of(model.name, model.retry_at - self._clock())
+            raise ModelNotOpened(
+                f"The model {model.name} could not be opened; its operator finds the reason in the log. Try again "
+                "later.",
+                model.retry_at - self._clock(),
+            )
         if model.waiting >= MOST_WAITING:
             raise Overloaded(f"Too many requests wait for the model {model.name} to be opened; try again later.")
 

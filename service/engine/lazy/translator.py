@@ -63,14 +63,14 @@ class LazyModel(ManagedModel):
         try:
             await translator.start()
         except BaseException:
-            await in_daemon_thread(translator.close, "closing")
+            await translator.stop(0.0)
             raise
         return translator
 
     async def _close(self) -> None:
         translator, self.translator = self.translator, None
         if translator is not None:
-            await in_daemon_thread(translator.close, "closing")
+            await translator.stop(0.0)
             del translator
         await in_daemon_thread(release_memory, "closing")
 

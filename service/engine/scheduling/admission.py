@@ -12,7 +12,6 @@ LONGEST_WAIT = 0.5  # the share of its time that a request may wait: the measure
 MEMORY_SECONDS = 10.0  # after this time a measurement of the throughput counts a third
 LEAST_SECONDS = 0.5  # time with a queue that is needed before its throughput is known
 REFUSING = {
-    WorkerState.NEW: "is not ready",
     WorkerState.DRAINING: "is stopping",
     WorkerState.STOPPED: "is stopping",
     WorkerState.DEAD: "has failed",

@@ -25,17 +25,11 @@ class SentenceWorker(Protocol):
     def status(self) -> WorkerStatus:
         """Return the state of the worker and of its queue."""
 
-    def start(self) -> None:
-        """Start the thread."""
-
     def stop(self, drain: float = 0.0) -> None:
-        """Accept no more requests, let running ones finish within `drain` seconds, and fail the others; this blocks."""
+        """Let running requests finish within `drain` seconds, fail the others, and free the model; this blocks."""
 
     def retire(self) -> None:
         """Stop without a wait; no result is needed any more."""
-
-    def close(self) -> None:
-        """Stop at once and free the model's memory; this blocks."""
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise the error that submit_all would raise for the smallest request."""

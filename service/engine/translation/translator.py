@@ -133,27 +133,22 @@ class Translator:
         return "ready" if self._pair.warm.is_set() and status.alive else "starting"
 
     async def start(self) -> None:
-        """Start the worker and warm up translation; raise EngineFailure if that fails.
+        """Warm up translation; raise EngineFailure if that fails.
 
         Scoring is left out: its graph takes memory that a server that only translates can save.
         """
-        self._worker.start()
         for beam_size in (1, self._pair.manifest.decoding.beam_size):
             await self.translate([WARM_UP], TranslationOptions(beam_size=beam_size, max_length=4))
         self._pair.warm.set()
 
     async def stop(self, drain: float) -> None:
-        """Stop the worker; running requests may finish within `drain` seconds."""
+        """Stop the worker and free the model; running requests may finish within `drain` seconds."""
         await in_daemon_thread(lambda: self._worker.stop(drain), "stopping")
 
     @property
     def queue_status(self) -> QueueStatus:
         """Return the state of its queue."""
         return self._worker.status.queue
-
-    def close(self) -> None:
-        """Stop at once and free the model's memory; this blocks."""
-        self._worker.close()
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady if not even the smallest request would be accepted now."""

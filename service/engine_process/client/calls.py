@@ -102,7 +102,7 @@ class EngineCalls:
         worker.retire()
 
     def _new_connection(self) -> EngineConnection:
-        connection = EngineConnection(self._log_style, self._receive, self._lost, self._undelivered, self._gpu)
+        connection = EngineConnection(self._log_style, self._receive, self._lost, self._gpu)
         if self._loop is not None:
             connection.channel.receive_on(self._loop)
         return connection
@@ -130,11 +130,10 @@ class EngineCalls:
         with self._changed:
             worker = self._workers.get(number)
             if worker is None or (worker.opening, worker.again_since) == (None, None):
-                self.send(protocol.Order(number, "retire"))  # it was abandoned meanwhile
+                self.send(protocol.Stop(number))  # it was abandoned meanwhile
                 return
             opening, again = worker.opening, worker.again_since
-            if again is not None:
-                worker.mark_reloaded()  # before it counts as loaded, otherwise it would seem to have failed again
+            worker.mark_loaded()  # before it counts as loaded, otherwise it would seem to have failed again
             worker.opening = worker.again_since = None
         if opening is not None:
             worker.placement = placement
@@ -153,14 +152,6 @@ class EngineCalls:
             worker.opening.set_exception(error)
         elif worker is not None and worker.again_since is not None:
             self._give_up(worker, error.message)
-
-    def _undelivered(self, message: protocol.ToEngine) -> None:
-        """Fail the calls of a message that could not be sent."""
-        if isinstance(message, protocol.Open):
-            self._refused(message.worker, EngineFailure(f"{message.bundle.folder}: it could not be sent to an engine."))
-        numbers = message.numbers if isinstance(message, protocol.Translate) else ()
-        for number in (message.number,) if isinstance(message, protocol.Score) else numbers:
-            self._pending.fail(number, EngineFailure.of_a_run())
 
     def _lost(self, connection: EngineConnection) -> None:
         """Record that the connection to a process was closed."""

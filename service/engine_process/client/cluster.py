@@ -37,7 +37,6 @@ Result = TypeVar("Result")
 STATES = (
     WorkerState.RUNNING,
     WorkerState.DRAINING,
-    WorkerState.NEW,
     WorkerState.RESTARTING,
     WorkerState.STOPPED,
     WorkerState.DEAD,
@@ -71,18 +70,10 @@ class WorkerPool:
             QueueStatus(all(each.full for each in queues), min(seconds) if len(seconds) == len(queues) else None),
         )
 
-    def start(self) -> None:
-        """Start all workers."""
-        for worker in self._workers:
-            worker.start()
-
     def stop(self, drain: float = 0.0) -> None:
         """Stop all workers at the same time, with the same time to finish; this blocks."""
-        self._together(lambda worker: worker.stop(drain))
-
-    def close(self) -> None:
-        """Close all workers at the same time; this blocks."""
-        self._together(lambda worker: worker.close())
+        with ThreadPoolExecutor(len(self._workers)) as threads:
+            list(threads.map(lambda worker: worker.stop(drain), self._workers))
 
     def retire(self) -> None:
         """Stop all workers without a wait."""
@@ -111,10 +102,6 @@ class WorkerPool:
         """Send a given translation to one of the workers for scoring."""
         chosen = self._next()
         return self._counted(self._workers[chosen].submit_scoring(job), chosen, len(job.source_ids))
-
-    def _together(self, work: Callable[[SentenceWorker], None]) -> None:
-        with ThreadPoolExecutor(len(self._workers)) as threads:
-            list(threads.map(work, self._workers))
 
     def _shares(self, lengths: Sequence[int]) -> dict[int, list[int]]:
         """Return the sentences of each worker, by the tokens of each sentence: each goes to the least busy worker."""

@@ -34,7 +34,6 @@ class EngineConnection:
         log_style: LogStyle,
         receive: Callable[[FromEngine], None],
         ended: Callable[[EngineConnection], None],
-        undelivered: Callable[[ToEngine], None],
         gpu: str | None = None,
     ) -> None:
         ours, theirs = socket.socketpair()
@@ -42,9 +41,7 @@ class EngineConnection:
         environment = None if gpu is None else {**os.environ, "CUDA_VISIBLE_DEVICES": gpu}
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
         theirs.close()
-        self.channel: MessageChannel[ToEngine, FromEngine] = MessageChannel(
-            ours, receive, lambda: ended(self), undelivered
-        )
+        self.channel: MessageChannel[ToEngine, FromEngine] = MessageChannel(ours, receive, lambda: ended(self))
         self._finalizer = weakref.finalize(self, _reap, self._process, LEAVE_SECONDS)
 
     @property

@@ -33,7 +33,7 @@ from service.engine import (
 )
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.restarts import Restarts
-from service.engine_process.protocol import EventReport, Open, Order, Score, StatusReport, Stopped, ToEngine, Translate
+from service.engine_process.protocol import EventReport, Open, Score, StatusReport, Stop, Stopped, ToEngine, Translate
 
 GRACE_SECONDS = 12.0  # time for the threads of a worker to end after its drain
 SILENT_SECONDS = 2.0  # without a report, after which a process gets no more work
@@ -63,8 +63,8 @@ class RemoteWorker:
         self.name, self.number = name, number  # its number in its process
         self._on_event, self._connection, self._pending = on_event, connection, pending
         self._lock = threading.RLock()  # finalisers may call `retire` in any thread
-        self._state = WorkerState.NEW
-        self._lost = self._failed = False  # until its process is back; permanently
+        self._state = WorkerState.RUNNING
+        self._lost, self._failed = True, False  # until its process has loaded it; permanently
         self._generation = 0  # the number of times that its process was lost
         self._stopped = threading.Event()
         self._reset_reports()
@@ -91,26 +91,23 @@ class RemoteWorker:
         alive = last.alive and state in (WorkerState.RUNNING, WorkerState.DRAINING)
         return WorkerStatus(state, alive, last.heartbeat, last.queue)
 
-    def start(self) -> None:
-        """Start the worker's threads."""
-        with self._lock:
-            self._state = WorkerState.RUNNING
-            self._reset_reports()
-            if not self._lost:
-                self._connection.send(Order(self.number, "start"))
-
     def stop(self, drain: float = 0.0) -> None:
-        """Accept no more requests, let running ones finish within `drain` seconds, fail the others; this blocks."""
-        self._end(Order(self.number, "stop", drain))
-
-    def close(self) -> None:
-        """Stop at once and free the model's memory in its process; this blocks."""
-        self._end(Order(self.number, "close"))
+        """Let running requests finish within `drain` seconds, fail the others, and free the model; this blocks."""
+        with self._lock:
+            if self._state is WorkerState.RUNNING:
+                self._state = WorkerState.DRAINING
+            gone = self._lost or self._failed
+        if not gone:
+            self._connection.send(Stop(self.number, drain))
+            self._stopped.wait(drain + GRACE_SECONDS)
+        if not self._failed:
+            self._state = WorkerState.STOPPED
+        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self.number)
 
     def retire(self) -> None:
         """Stop without a wait; pending calls get NotReady."""
         self._state = WorkerState.STOPPED
-        self._connection.send(Order(self.number, "retire"))
+        self._connection.send(Stop(self.number))
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise the error of the smallest request according to the last report, which is a moment old."""
@@ -167,14 +164,12 @@ class RemoteWorker:
         self._pending.fail_all(Interrupted.of_a_process(self.name), self.number)
         self._on_event(LoadChanged(self.name, 0, 0, 0))
 
-    def mark_reloaded(self) -> None:
-        """Record that the process has loaded the model again; the worker is started if it was started before."""
+    def mark_loaded(self) -> None:
+        """Record that the process has loaded the model, perhaps again."""
         with self._lock:
             self._stopped.clear()
             self._reset_reports()
             self._lost = False
-            if self._state is WorkerState.RUNNING:
-                self._connection.send(Order(self.number, "start"))
 
     def failed(self, now: float) -> float | None:
         """Record a failure in a process that still runs; return the seconds until it is loaded again, None: never."""
@@ -192,22 +187,10 @@ class RemoteWorker:
         self._stopped.set()
         self._pending.fail_all(EngineFailure.of_a_model(self.name), self.number)
 
-    def _end(self, order: Order) -> None:
-        with self._lock:
-            if self._state is WorkerState.RUNNING:
-                self._state = WorkerState.DRAINING
-            gone = self._lost or self._failed
-        if not gone:
-            self._connection.send(order)
-            self._stopped.wait(order.drain + GRACE_SECONDS)
-        if not self._failed:
-            self._state = WorkerState.STOPPED
-        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self.number)
-
     def _reset_reports(self) -> None:
         """Reset the reports: the first one is still to come."""
         self.reported = time.monotonic()  # the time of the last one
-        self._status = WorkerStatus(WorkerState.NEW, alive=True, heartbeat=self.reported)
+        self._status = WorkerStatus(WorkerState.RUNNING, alive=True, heartbeat=self.reported)
 
     def _unreachable(self, now: float) -> EngineError | None:
         """Return the reason to send nothing now: the process is silent, or too many messages wait.

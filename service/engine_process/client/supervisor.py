@@ -14,7 +14,7 @@ from service.engine_process.client.calls import EngineCalls
 from service.engine_process.client.connection import EngineConnection, LogStyle
 from service.engine_process.client.remote_worker import RemoteWorker
 from service.engine_process.client.restarts import Restarts
-from service.engine_process.protocol import Order
+from service.engine_process.protocol import Stop
 from service.logs import describe_exception, get_logger
 
 STALLED_SECONDS = 30.0  # as in service.engine.translation.translator
@@ -137,6 +137,8 @@ class EngineProcess(EngineCalls):
             gone = [each for each in self._workers.values() if each.state is WorkerState.RESTARTING]
         for worker in gone:
             assert worker.order is not None
+            if worker.opening is not None:
+                continue
             seconds = worker.order.settings.load_seconds
             if worker.again_since is None:
                 self._restart_model(worker, now)
@@ -155,7 +157,7 @@ class EngineProcess(EngineCalls):
             self._on_restart("model")
             with self._changed:
                 if worker.number in self._workers:
-                    self.send(Order(worker.number, "retire"))
+                    self.send(Stop(worker.number))
                     self._reload(worker)
 
     def _is_silent(self, now: float) -> bool:

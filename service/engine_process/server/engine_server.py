@@ -37,7 +37,7 @@ from service.engine import (
 )
 from service.engine_process import protocol
 from service.engine_process.channel import MessageChannel
-from service.engine_process.protocol import Done, EventReport, Failed, FromEngine, Open, Order, StatusReport, ToEngine
+from service.engine_process.protocol import Done, EventReport, Failed, FromEngine, Open, StatusReport, Stop, ToEngine
 from service.logs import configure_logging
 
 STATUS_SECONDS = 0.25  # between two reports
@@ -66,15 +66,13 @@ class EngineServer:
                     worker.cancel(number)
             case Open():
                 threading.Thread(target=self._open, args=(message,), daemon=True).start()
-            case Order():
-                self._obey(message)
+            case Stop(owner, None):
+                if worker := self._workers.pop(owner, None):
+                    worker.retire()
+            case Stop():
+                threading.Thread(target=self._stop, args=(message,), daemon=True).start()
             case protocol.Providers(number):
                 self._send(Done(number, own_providers()))
-
-    def undelivered(self, message: FromEngine) -> None:
-        """Send a failure in place of an answer that cannot be sent."""
-        if isinstance(message, Done):
-            self._send(Failed(message.number, EngineFailure.of_a_run()))
 
     def statuses(self) -> list[StatusReport]:
         """Return the status of every worker."""
@@ -109,24 +107,11 @@ class EngineServer:
             self._answered = False
         (self._send if idle or answered else self._send_later)(EventReport(worker, event))
 
-    def _obey(self, order: Order) -> None:
-        if order.what in ("stop", "close"):
-            threading.Thread(target=self._end, args=(order,), daemon=True).start()
-        elif order.what == "start":
-            if worker := self._workers.get(order.worker):
-                worker.start()
-        elif worker := self._workers.pop(order.worker, None):
-            worker.retire()
-
-    def _end(self, order: Order) -> None:
-        """Stop a worker; a closed one frees its memory."""
-        if order.what == "stop":
-            if worker := self._workers.get(order.worker):
-                worker.stop(order.drain)
-        else:
-            if worker := self._workers.pop(order.worker, None):
-                worker.close()
-                del worker
+    def _stop(self, order: Stop) -> None:
+        if worker := self._workers.get(order.worker):
+            worker.stop(order.drain or 0.0)
+            self._workers.pop(order.worker, None)
+            del worker
             release_memory()
         self._send(protocol.Stopped(order.worker))
 
@@ -180,20 +165,6 @@ class EngineServer:
             self._refuse((number,), error if isinstance(error, Exception) else EngineFailure(type(error).__name__))
 
 
-def latest_loads(messages: list[FromEngine]) -> list[FromEngine]:
-    """Return messages without the loads that a later one of the same worker replaces: every step reports its own."""
-    known: set[int] = set()
-    kept: list[FromEngine] = []
-    for message in reversed(messages):
-        if isinstance(message, EventReport) and isinstance(message.event, LoadChanged):
-            if message.worker in known:
-                continue
-            known.add(message.worker)
-        kept.append(message)
-    kept.reverse()
-    return kept
-
-
 def prepare_interpreter() -> None:
     """Set up Python for a process that serves, after its imports.
 
@@ -218,7 +189,7 @@ def main() -> None:
     channel: MessageChannel[FromEngine, ToEngine]
     server = EngineServer(lambda message: channel.send(message), lambda message: channel.send_later(message))
     end = socket.socket(fileno=int(descriptor))
-    channel = MessageChannel(end, server.receive, over.set, server.undelivered, latest_loads)
+    channel = MessageChannel(end, server.receive, over.set)
     channel.start()
     while not over.wait(STATUS_SECONDS):
         if channel.full:
