@@ -7,8 +7,8 @@ not need.
 import os
 
 from service.engine.attention.quality_signals import LEAST_ATTENTION as LEAST_ATTENTION
-from service.engine.cache.results import ResultCache as ResultCache
-from service.engine.cache.worker import with_cache as with_cache
+from service.engine.cache import ResultCache as ResultCache
+from service.engine.cache import with_cache as with_cache
 from service.engine.errors import BundleCorrupt as BundleCorrupt
 from service.engine.errors import BundleError as BundleError
 from service.engine.errors import BundleIncompatible as BundleIncompatible

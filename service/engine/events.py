@@ -102,7 +102,7 @@ class SentencesLookedUp:
 
     model: str
     hits: int  # finished before
-    shared: int  # an equal sentence was in flight
+    shared: int  # equal to another one of the call
     misses: int  # given to the model
 
 

@@ -69,7 +69,7 @@ COUNTERS = {
     "sentences": ("Translated sentences", "model", "finish_reason"),
     "tokens": ("Tokens of translated sentences, including the end token", "model", "side"),
     "cache_sentences": (
-        "Sentences that were looked up in the cache: hit (finished before), shared (with an equal sentence in flight) "
+        "Sentences that were looked up in the cache: hit (finished before), shared (equal to another of the request) "
         "or miss",
         *("model", "result"),
     ),
