@@ -110,7 +110,6 @@ from service.engine.text.tokenizer import check_text as check_text
 from service.engine.thread_pools import TEXT_POOL as TEXT_POOL
 from service.engine.thread_pools import BoundedPool as BoundedPool
 from service.engine.thread_pools import in_daemon_thread as in_daemon_thread
-from service.engine.time_limit import TimeLimit as TimeLimit
 from service.engine.translation.legs import TextTranslator as TextTranslator
 from service.engine.translation.legs import Translates as Translates
 from service.engine.translation.legs import check_room as check_room
