@@ -27,7 +27,7 @@ from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, as_plain_text, r
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
 from service.engine.text.nfc import normalize_nfc
 from service.engine.text.token_text import TokenWriter, WrittenText
-from service.engine.text.word_ids import WordIds, cuts_at_spaces
+from service.engine.text.word_ids import cuts_at_spaces, word_ids
 from service.engine.types import Token
 from service.engine.values.constraints import TokenClasses
 
@@ -64,7 +64,7 @@ class Tokenizer:
         self._specials = {
             number: self._pieces[number] for number in (special_ids.pad, special_ids.bos, special_ids.eos)
         }
-        self._words = WordIds(self._library) if self._unk is None and cuts_at_spaces(self._library) else None
+        self._words = word_ids(self._library) if self._unk is None and cuts_at_spaces(self._library) else None
         self._longest_piece = max(map(len, vocabulary))
         self._bytes = {
             number: int(match[1], 16) for piece, number in vocabulary.items() if (match := _BYTE_PIECE.fullmatch(piece))
@@ -114,7 +114,7 @@ class Tokenizer:
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the ids of a text, ending with </s> if texts are closed; raise InvalidText for lone surrogates."""
         if self._words is not None and text.isascii():
-            return (*self._prefix, *self._words.encode(text), *self._end)
+            return (*self._prefix, *self._words(text), *self._end)
         check_text(text)
         composed = normalize_nfc(text).text
         encoding = self._library.encode(composed, add_special_tokens=False)
