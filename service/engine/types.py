@@ -104,11 +104,6 @@ class SentenceQuality:
     low: bool = False  # below min_quality
     kept_source: bool = False
 
-    def placed(self, start: int) -> SentenceQuality:
-        """Return the same quality with the place of its sentence; every sentence of every request needs it."""
-        signals, low, kept = self.signals, self.low, self.kept_source
-        return SentenceQuality(self.source_text, self.target_text, start, self.quality, signals, low, kept)
-
 
 @dataclass(frozen=True, slots=True)
 class PivotText:

@@ -23,13 +23,12 @@ from prometheus_client import (
 from service import __version__
 from service.engine import (
     LEAST_ATTENTION,
-    CoverageMeasured,
     EngineError,
     EngineEvent,
     LoadChanged,
+    Measured,
     ModelInfo,
     ModelState,
-    QualityMeasured,
     RequestRejected,
     RunFailed,
     SentenceFinished,
@@ -37,7 +36,6 @@ from service.engine import (
     SentencesLookedUp,
     StageDone,
     StepDone,
-    ignores_stages,
 )
 from service.metrics.processes import EngineProcessCollector
 
@@ -222,7 +220,6 @@ class Metrics:
 
     # The engine's events, from its threads; prometheus_client has its own locks.
 
-    @ignores_stages
     def record(self, event: EngineEvent) -> None:
         """Record an event of the engine; one that has no metric is ignored."""
         match event:
@@ -241,10 +238,8 @@ class Metrics:
                 self._counter("cache_sentences", model, "hit").inc(hits)
                 self._counter("cache_sentences", model, "shared").inc(shared)
                 self._counter("cache_sentences", model, "miss").inc(misses)
-            case QualityMeasured(model, quality):
-                self._histogram("sentence_quality", model).observe(quality)
-            case CoverageMeasured(model, coverage):
-                self._histogram("source_coverage", model).observe(coverage)
+            case Measured(model, what, value):
+                self._histogram(what, model).observe(value)
             case _:
                 self._record_refusal(event)
 

@@ -27,7 +27,7 @@ WANTED = WeightSelection((1, 0))
 
 def events_of(text: str, worker: Worker | MirrorWorker, wanted: WeightSelection = WANTED) -> AsyncIterator[StreamEvent]:
     tokenizer = small_tokenizer()
-    sentences = segment_text(text, tokenizer, SegmentationOptions("en", 64, 64))
+    sentences = segment_text(text, Tokenizers(tokenizer, tokenizer), SegmentationOptions("en", 64, 64))
     jobs = [SentenceJob(sentence.ids, SearchOptions(max_length=64)) for sentence in sentences]
 
     async def settle(_sentence: Sentence) -> list[Translated]:

@@ -220,7 +220,7 @@ def assemble(
         if result.weights is not None
     )
     others = _alternatives(text, spans, results, best, tokenizers.target) if alternatives else []
-    placed = tuple(each.placed(start) for each, start in zip(qualities, joined.starts, strict=True))
+    placed = tuple(replace(each, start=start) for each, start in zip(qualities, joined.starts, strict=True))
     others = [other for other in others if other != joined.text][:alternatives]
     return Translation(joined.text, tuple(others), details, qualities=placed)
 

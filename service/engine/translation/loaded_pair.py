@@ -36,7 +36,6 @@ class LoadedPair:
     on_event: EventListener
     align: AlignmentHead  # as it stands in the scores, which hold no other head
     segmentation: SegmentationOptions
-    traced: bool = True  # whether the listener uses CallStage
     warm: threading.Event = field(default_factory=threading.Event)  # shared by all pairs
 
     def with_languages(self, source_language: str, target_language: str) -> LoadedPair:
@@ -88,8 +87,7 @@ class LoadedPair:
         result = await TEXT_POOL.run(work) if size >= LONG_TEXT else work()
         ended = time.monotonic()
         self.on_event(StageDone(self.name, stage, ended - began))
-        if self.traced:
-            self.on_event(CallStage(stage, began, ended, {}, self.name))
+        self.on_event(CallStage(stage, began, ended, {}, self.name))
         return result
 
 

@@ -14,7 +14,7 @@ from typing import Self
 from service.bundle.manifest import Manifest
 from service.engine.attention.attention_map import build_map, join_maps
 from service.engine.attention.selection import at_each_step, check_size, limit_for, relocated, select_weights
-from service.engine.events import CallStage, EventListener, ignore_event, wants_stages
+from service.engine.events import CallStage, EventListener, ignore_event
 from service.engine.model_info import ModelInfo, ModelStateName, WorkerState
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker
@@ -70,7 +70,6 @@ class Translator:
             on_event=on_event,
             align=relocated(manifest.attention.align),
             segmentation=SegmentationOptions(manifest.source_language, min(wrap_tokens or limit, limit), limit),
-            traced=wants_stages(on_event),
         )
         self._worker = worker
         self._last_used: list[float] = []  # shared by the views of all pairs
