@@ -58,10 +58,7 @@ WorkerFactory = Callable[[Bundle, EngineSettings, EventListener], LoadedWorker[S
 
 
 def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[Worker]:
-    """Load a bundle's model into this process.
-
-    Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable.
-    """
+    """Load a bundle's model into this process; raise BundleCorrupt, BundleIncompatible or DeviceUnavailable."""
     # Imported late: a process whose models run in other processes does not load ONNX Runtime.
     from service.engine.model.onnx_model import load_model
 
@@ -109,10 +106,7 @@ def open_translator(
     on_event: EventListener = ignore_event,
     open_worker: WorkerFactory = load_worker,
 ) -> Translator:
-    """Load a bundle into memory and return its translator.
-
-    Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable.
-    """
+    """Load a bundle into memory and return its translator; raise the errors of `load_worker`."""
     settings = settings or EngineSettings()
     manifest = bundle.manifest
     tokenizers = load_tokenizers(bundle)
@@ -123,10 +117,7 @@ def open_translator(
 
 
 def info_of(bundle: Bundle, settings: ModelSettings, placement: Placement | None = None) -> ModelInfo:
-    """Return the description that a bundle would have once it is loaded, at a placement or the one chosen here.
-
-    Raise BundleIncompatible or DeviceUnavailable.
-    """
+    """Return the description of a bundle, at a placement or at the one chosen here; raise the errors of that choice."""
     placement = placement or place_among(own_providers(), bundle.manifest.graphs, settings)
     manifest = bundle.manifest
     return ModelInfo(

@@ -44,10 +44,7 @@ class Registry:
         open_worker: WorkerFactory = load_worker,
         host: EngineHost | None = None,
     ) -> None:
-        """Store the folder of the models and the function that loads them; `load` reads the folder.
-
-        `host` is where the models run.
-        """
+        """Store where the models are, how they are loaded, and where they run; `load` reads the folder."""
         self._models_dir = models_dir
         self._settings = settings or EngineSettings()
         self._on_event = on_event
@@ -101,10 +98,7 @@ class Registry:
         return [every[name] for name in sorted(every)]
 
     def load(self) -> None:
-        """Load every bundle of the folder, or none; raise BundleError or DeviceUnavailable.
-
-        With lazy loading only the manifests are read and checked.
-        """
+        """Load every bundle of the folder, lazily only its manifest; raise BundleError or DeviceUnavailable."""
         read = load_bundle if self._lazy is None else read_bundle
         bundles = find_bundles(self._models_dir, read, gallery=self._settings.gallery)
         for name in self._settings.default_models:
@@ -236,10 +230,7 @@ class Registry:
         return Languages.of(self.models())
 
     def resolve(self, source: str, target: str, model: str | None = None) -> AnyTranslator:
-        """Return the translator for a pair: the named bundle or architecture, else the pair's default.
-
-        Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
-        """
+        """Return the translator for a pair: that of the model or architecture, else the default; see Pairs.resolve."""
         return self._served_pairs().resolve(source, target, model)
 
     def failed_default(self, source: str, target: str) -> str | None:

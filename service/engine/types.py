@@ -135,10 +135,7 @@ class Translation:
 
     @property
     def quality(self) -> float | None:
-        """Return the share of the text that is expected to be usable: the mean over its sentences, by their length.
-
-        None if nothing was translated, or if the model gives no quality.
-        """
+        """Return the share of the text that is expected to be usable, over its sentences by length; None: not known."""
         return mean_quality((each.quality, len(each.source_text)) for each in self.qualities)
 
 

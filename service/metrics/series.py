@@ -185,10 +185,7 @@ class Metrics:
         self._gauge("http_requests_in_flight").inc()
 
     def request_finished(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count a request that was answered, or whose client disconnected (status 499).
-
-        `route` is the template of the route, never the path.
-        """
+        """Count an answer by the template of its route, never the path; 499: the client disconnected."""
         self._gauge("http_requests_in_flight").dec()
         self._counter("http_requests", route, method if method in METHODS else OTHER, str(status)).inc()
         self._histogram("http_request_seconds", route).observe(seconds)

@@ -16,12 +16,6 @@ def job(tokens: int) -> SentenceJob:
     return SentenceJob((5, *[4] * (tokens - 2), 2), SearchOptions(beam_size=1, max_length=64))
 
 
-def started(*workers: MirrorWorker) -> WorkerPool:
-    pool = WorkerPool(workers)
-    pool.start()
-    return pool
-
-
 def test_the_next_goes_to_whoever_has_least_in_hand() -> None:
     one, other = MirrorWorker(held=True), MirrorWorker(held=True)
     pool = WorkerPool([one, other])

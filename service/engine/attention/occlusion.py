@@ -19,10 +19,7 @@ MOST_OCCLUDED = 64  # parts of one sentence; each is one scoring run more
 
 
 def occluded_parts(text: str, tokens: Sequence[Token], options: AttentionOptions) -> tuple[tuple[Token, ...], Groups]:
-    """Return the tokens or words of a source that are removed, one at a time, and the subwords of each.
-
-    Special ones stay. Raise TooManyWeights if there are too many.
-    """
+    """Return the tokens or words of a source that are removed, and the subwords of each; raise TooManyWeights."""
     axis = axis_of(text, tokens, options.tokens)
     kept = [(token, group) for token, group in zip(axis.shown, axis.groups, strict=True) if not token.special]
     if len(kept) > MOST_OCCLUDED:

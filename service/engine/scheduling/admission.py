@@ -45,10 +45,7 @@ def require_running(model: str, state: WorkerState) -> None:
 
 
 def admission_error(model: str, queue_status: QueueStatus, deadline: float | None, now: float) -> Overloaded | None:
-    """Return the error of a request that may not be queued: the queue is full, or too slow for the deadline.
-
-    `deadline` and `now` are on the same clock.
-    """
+    """Return the error of a request that may not be queued: the queue is full, or too slow for the deadline."""
     wait = queue_status.seconds
     too_slow = deadline is not None and wait is not None and wait > LONGEST_WAIT * (deadline - now)
     return overloaded(model, wait) if queue_status.full or too_slow else None

@@ -163,10 +163,7 @@ def _read_otherwise(
 def cut_at_values(
     sentence: Sentence, tokenizer: Tokenizer, segmentation: SegmentationOptions
 ) -> list[tuple[Sentence, str | None]]:
-    """Return the parts of a sentence between its values, which are copied then; and its terms, with their translations.
-
-    The other parts have None.
-    """
+    """Return the parts of a sentence between its values, which are copied, with None, and its terms, translated."""
     values = sentence.values
     copied = ((value.start, value.end) for value in values)
     parts: list[tuple[Sentence, str | None]] = [

@@ -47,10 +47,7 @@ class Tokenizer:
     """Converts the texts of one side to ids; it is thread-safe and releases the GIL while it encodes."""
 
     def __init__(self, library: tokenizers.Tokenizer, special_ids: SpecialIds, end: bool = True) -> None:
-        """Wrap a tokenizer of the library, so that no text of a user becomes a special token.
-
-        `end`: whether a text is closed by </s>.
-        """
+        """Wrap a tokenizer of the library; `end`: whether a text is closed by </s>."""
         self._library = as_plain_text(library)
         self._bos, self.eos, self._unk = special_ids.bos, special_ids.eos, special_ids.unk
         self._prefix: tuple[int, ...] = ()

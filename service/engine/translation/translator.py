@@ -78,10 +78,7 @@ class Translator:
         weakref.finalize(self, worker.retire).atexit = False
 
     def for_pair(self, source_language: str, target_language: str) -> Self:
-        """Return the same model for one of its pairs: the source's rules cut texts, and the target is requested.
-
-        All pairs share the worker, which lives as long as any of them is referenced.
-        """
+        """Return the same model for one of its pairs; all share the worker, which lives as long as any of them."""
         pair = self._pair.with_languages(source_language, target_language)
         if pair is self._pair:
             return self
@@ -233,10 +230,7 @@ class Translator:
     async def stream(
         self, text: str, options: TranslationOptions | None = None, *, deadline: float | None = None
     ) -> AsyncIterator[StreamEvent]:
-        """Translate greedily and yield every chosen token with its attention at once; raise the errors of `translate`.
-
-        If the iterator is closed, the rows are freed.
-        """
+        """Translate greedily and yield every chosen token with its attention; to close the iterator frees the rows."""
         options = replace(complete(options or TranslationOptions(), self._pair.manifest.decoding), beam_size=1)
         self._admit(deadline)
         pair, runs = self._pair, SentenceRuns(self._pair, options, deadline)

@@ -185,11 +185,7 @@ class EngineCluster:
             process.receive_on(loop)
 
     def open(self, bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[SentenceWorker]:
-        """Load a bundle in every process at the same time.
-
-        Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable, and EngineFailure if a process ends or a
-        bundle takes longer than it may.
-        """
+        """Load a bundle in every process at the same time; raise the errors of `load_worker`, or EngineFailure."""
         processes = [process for process in self._processes if not process.given_up]
         if not processes:
             raise EngineFailure("There is no engine process.")
