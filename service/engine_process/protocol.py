@@ -3,7 +3,7 @@
 The frequent ones are pickled as their fields: every request has a Translate and a Done, every step a few events, and
 every token of a stream a TokenChosen.
 
-`worker` is the number of a model in a process, `number` that of a job.
+`worker` is the number of a model in a process, `number` that of a call, which Done or Failed answers.
 """
 
 from dataclasses import dataclass
@@ -25,8 +25,9 @@ from service.engine import (
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Load a bundle; `again` means that it was lost, and is loaded only if its files are the same."""
+    """Load a bundle and return its placement; `again`: it was lost, and is loaded only if its files are the same."""
 
+    number: int
     worker: int
     bundle: Bundle
     settings: EngineSettings
@@ -35,10 +36,11 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End a worker and free its model; Stopped answers after `drain` seconds for its requests. None: no answer."""
+    """End a worker and free its model after `drain` seconds for its requests; without a number at once, unanswered."""
 
     worker: int
-    drain: float | None = None
+    drain: float = 0.0
+    number: int | None = None
 
 
 @sent_as_fields
@@ -79,41 +81,18 @@ class Providers:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The bundle is loaded and runs there."""
-
-    worker: int
-    placement: Placement
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The bundle could not be loaded."""
-
-    worker: int
-    error: EngineError
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """The worker has ended."""
-
-    worker: int
-
-
 @sent_as_fields
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A job is done."""
+    """A call is done."""
 
     number: int
-    result: SentenceResult | ScoringResult | tuple[str, ...]
+    result: SentenceResult | ScoringResult | Placement | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A job has failed."""
+    """A call has failed."""
 
     number: int
     error: EngineError
@@ -148,4 +127,4 @@ class EventReport:
 
 
 ToEngine = Open | Stop | Providers | Translate | Score | Cancel
-FromEngine = Opened | Refused | Stopped | Done | Failed | TokenChosen | StatusReport | EventReport
+FromEngine = Done | Failed | TokenChosen | StatusReport | EventReport

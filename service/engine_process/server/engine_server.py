@@ -66,11 +66,11 @@ class EngineServer:
                     worker.cancel(number)
             case Open():
                 threading.Thread(target=self._open, args=(message,), daemon=True).start()
-            case Stop(owner, None):
+            case Stop(owner, _, None):
                 if worker := self._workers.pop(owner, None):
                     worker.retire()
-            case Stop():
-                threading.Thread(target=self._stop, args=(message,), daemon=True).start()
+            case Stop(owner, drain, int(number)):
+                threading.Thread(target=self._stop, args=(owner, drain, number), daemon=True).start()
             case protocol.Providers(number):
                 self._send(Done(number, own_providers()))
 
@@ -86,15 +86,15 @@ class EngineServer:
                 check_unchanged(message.bundle)
             worker, placement = load_worker(message.bundle, message.settings, partial(self._report, message.worker))
         except EngineError as error:
-            self._send(protocol.Refused(message.worker, error))
+            self._send(Failed(message.number, error))
         except Exception as error:
             _LOG.exception("A bundle could not be loaded (%s)", message.bundle.folder)
             text = f"{message.bundle.folder}: it could not be loaded ({type(error).__name__})."
-            self._send(protocol.Refused(message.worker, EngineFailure(text)))
+            self._send(Failed(message.number, EngineFailure(text)))
         else:
             trim_memory()  # a twentieth of a model's memory was needed only to load it
             self._workers[message.worker] = worker
-            self._send(protocol.Opened(message.worker, placement))
+            self._send(Done(message.number, placement))
 
     def _report(self, worker: int, event: EngineEvent) -> None:
         """Send an event, usually with the next message: each step has several, and none follows the last one.
@@ -107,13 +107,13 @@ class EngineServer:
             self._answered = False
         (self._send if idle or answered else self._send_later)(EventReport(worker, event))
 
-    def _stop(self, order: Stop) -> None:
-        if worker := self._workers.get(order.worker):
-            worker.stop(order.drain or 0.0)
-            self._workers.pop(order.worker, None)
+    def _stop(self, owner: int, drain: float, number: int) -> None:
+        if worker := self._workers.get(owner):
+            worker.stop(drain)
+            self._workers.pop(owner, None)
             del worker
             release_memory()
-        self._send(protocol.Stopped(order.worker))
+        self._send(Done(number, None))
 
     def _worker(self, number: int) -> Worker:
         try:
