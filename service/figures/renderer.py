@@ -27,6 +27,8 @@ FONT_PACKAGES = "fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji"  # of De
 class DrawingFailed(EngineFailure):
     """The renderer process died or refused; the next job gets a new one."""
 
+    code = EngineFailure.code
+
 
 class FigureRenderer:
     """Draws specifications as pictures; every method may be called from any task of one event loop."""

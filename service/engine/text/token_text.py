@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from service.bundle.vocabulary import SPACE_PIECE
 from service.engine.types import Token
@@ -67,13 +66,6 @@ def _first_character(data: bytes) -> tuple[int, str]:
     return 1, ""
 
 
-class Written(NamedTuple):
-    """A token that was written, and the text so far."""
-
-    token: Token
-    text: str  # without spaces at the end
-
-
 class TokenWriter:
     """Writes the tokens of one translation as they are chosen, each in about the same time."""
 
@@ -85,8 +77,8 @@ class TokenWriter:
         self._written = WrittenText()
         self._run: list[int] = []  # bytes that may continue a character
 
-    def add(self, number: int) -> Written:
-        """Write a token; the bytes of an incomplete character write nothing yet."""
+    def add(self, number: int) -> tuple[Token, str]:
+        """Write a token, and return it with the text so far; the bytes of an incomplete character write nothing yet."""
         text = self._written
         if number in self._bytes:
             self._run.append(self._bytes[number])
@@ -102,4 +94,4 @@ class TokenWriter:
         whole = whole.rstrip(" ")
         start, end = (min(place, len(whole)) for place in text.spans[-1])
         own, special = whole[start:end], self._specials.get(number)
-        return Written(Token(number, self._pieces(number), own, start + self._shift, end + self._shift, special), whole)
+        return Token(number, self._pieces(number), own, start + self._shift, end + self._shift, special), whole

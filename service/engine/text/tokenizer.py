@@ -225,7 +225,10 @@ def load_tokenizers(bundle: Bundle) -> Tokenizers:
 
 
 def _load(path: Path, manifest: Manifest) -> tokenizers.Tokenizer:
-    library = _read(path)
+    try:
+        library = read_tokenizer(path)
+    except Exception as error:  # the library raises plain Exception
+        raise BundleCorrupt(f"{path}: cannot be read as a tokenizer ({error}).") from error
     vocabulary = library.get_vocab(with_added_tokens=True)
     if not vocabulary or max(vocabulary.values()) >= manifest.vocabulary_size:
         raise BundleIncompatible(
@@ -253,10 +256,3 @@ def check_text(text: str) -> None:
             f"The text contains a lone surrogate (U+{ord(text[error.start]):04X}) at character {error.start}; "
             "it is not valid Unicode."
         ) from None
-
-
-def _read(path: Path) -> tokenizers.Tokenizer:
-    try:
-        return read_tokenizer(path)
-    except Exception as error:  # the library raises plain Exception
-        raise BundleCorrupt(f"{path}: cannot be read as a tokenizer ({error}).") from error

@@ -18,7 +18,6 @@ from service.engine import (
     EventListener,
     LoadChanged,
     LoadedWorker,
-    Placement,
     QueueStatus,
     ScoringRequest,
     ScoringResult,
@@ -194,21 +193,17 @@ class EngineCluster:
             (process, *process.open(bundle, settings, listener))
             for process, listener in zip(processes, listeners, strict=True)
         ]
-        wait([placement for _, _, placement in opening], settings.load_seconds)
+        loading = wait([placement for _, _, placement in opening], settings.load_seconds).not_done
         try:
-            placements = [_placement(bundle, settings, placement) for _, _, placement in opening]
+            if loading:
+                raise EngineFailure(f"{bundle.folder}: it was not loaded within {settings.load_seconds:g} seconds.")
+            placements = [placement.result() for _, _, placement in opening]
         except EngineError:
             for process, worker, _ in opening:  # otherwise the processes that have loaded it would keep it
                 process.abandon(worker)
             raise
         workers = [worker for _, worker, _ in opening]
         return LoadedWorker(workers[0] if len(workers) == 1 else WorkerPool(workers), placements[0])
-
-
-def _placement(bundle: Bundle, settings: EngineSettings, placement: Future[Placement]) -> Placement:
-    if not placement.done():
-        raise EngineFailure(f"{bundle.folder}: it was not loaded within {settings.load_seconds:g} seconds.")
-    return placement.result()
 
 
 def _sum_of_loads(on_event: EventListener, parts: int) -> list[EventListener]:
