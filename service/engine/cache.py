@@ -75,13 +75,6 @@ class ResultCache:
             self._entries.move_to_end(key)
             return self._entries[key][0]
 
-    def find(self, key: ResultKey) -> SentenceResult | None:
-        """Return the result of a key, or that of a stream, which is the same greedy translation with more beside it."""
-        found = self.get(key)
-        if found is None and not key.step_weights and key.search.beam_size == 1:
-            return self.get(key._replace(step_weights=True))
-        return found
-
     def put(self, key: ResultKey, result: SentenceResult) -> None:
         """Keep a result without its times; its arrays can no longer be changed by anyone who holds it."""
         size = bytes_of(key, result)
@@ -167,7 +160,7 @@ class CachedWorker:
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Answer sentences from the cache, and queue the others, all or none."""
         keys = [key_of(self._scope, job) for job in jobs]
-        kept = [None if job.fresh else self._results.find(key) for job, key in zip(jobs, keys, strict=True)]
+        kept = [None if job.fresh else self._results.get(key) for job, key in zip(jobs, keys, strict=True)]
         missing = {key: job for job, key, found in zip(jobs, keys, kept, strict=True) if found is None}
         futures = dict(zip(missing, self._worker.submit_all([*missing.values()]), strict=True)) if missing else {}
         for key, job in missing.items():

@@ -11,12 +11,11 @@ import logging
 import pickle
 import select
 import socket
+import struct
 import threading
 from collections import deque
-from collections.abc import Callable
-from typing import Generic, TypeVar
-
-from service.engine_process.framing import Batches, framed
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
 
 Incoming = TypeVar("Incoming")
 Outgoing = TypeVar("Outgoing")
@@ -24,7 +23,33 @@ Outgoing = TypeVar("Outgoing")
 LAST_WORDS_SECONDS = 1.0  # time to send the waiting messages when the channel is closed
 MOST_WAITING = 20_000  # messages; beyond, the engine process gets no more work
 CHUNK = 2**16  # bytes that are received at once; the allocator asks the system for larger blocks every time
+LENGTH = struct.Struct(">Q")  # the length of a batch of pickled messages, sent before it
 _LOG = logging.getLogger(__name__)
+
+
+def framed(messages: list[Any]) -> bytes:
+    """Return pickled messages, preceded by their length."""
+    pickled = pickle.dumps(messages, pickle.HIGHEST_PROTOCOL)
+    return LENGTH.pack(len(pickled)) + pickled
+
+
+class Batches:
+    """Cuts received bytes into batches; the rest of an incomplete one waits for its end."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield the batches that these bytes complete."""
+        self._rest += data
+        while len(self._rest) >= LENGTH.size:
+            [length] = LENGTH.unpack_from(self._rest)
+            end = LENGTH.size + length
+            if len(self._rest) < end:
+                return
+            batch = bytes(memoryview(self._rest)[LENGTH.size : end])
+            del self._rest[:end]
+            yield batch
 
 
 class MessageChannel(Generic[Outgoing, Incoming]):

@@ -237,12 +237,6 @@ class Metrics:
                 self._counter("cache_sentences", model, "miss").inc(misses)
             case Measured(model, what, value):
                 self._histogram(what, model).observe(value)
-            case _:
-                self._record_refusal(event)
-
-    def _record_refusal(self, event: EngineEvent) -> None:
-        """Record that sentences were not translated."""
-        match event:
             case SentencesCancelled(model, sentences):
                 self._counter("sentences_cancelled", model).inc(sentences)
             case RequestRejected(model, reason):

@@ -112,15 +112,6 @@ def test_a_stream_with_weights_is_answered_from_streams_only(cached: Cached) -> 
     assert len(cached.model.jobs) == 2
 
 
-def test_a_finished_stream_answers_the_same_greedy_translation_and_no_other(cached: Cached) -> None:
-    greedy = job(search=SearchOptions(beam_size=1))
-    cached.ask(replace(greedy, step_weights=True))
-    cached.finish(result=STREAM_OUTCOME)
-    assert cached.ask(greedy)[0].result(0).hypotheses == OUTCOME.hypotheses
-    cached.ask(replace(greedy, search=SearchOptions(beam_size=1, length_penalty=0.5)), job(9))
-    assert cached.lookups == (1, 0, 3)
-
-
 def test_a_warm_up_reaches_the_model_and_is_not_kept(cached: Cached) -> None:
     for _ in range(2):
         cached.ask(job(fresh=True))

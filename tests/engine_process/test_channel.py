@@ -24,8 +24,7 @@ from service.engine import (
 from service.engine.jobs import WeightSelection
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from service.engine_process import channel as channel_module
-from service.engine_process.channel import MessageChannel
-from service.engine_process.framing import framed
+from service.engine_process.channel import MessageChannel, framed
 from service.engine_process.protocol import Cancel, Done, EventReport, TokenChosen, Translate
 
 Start = Callable[..., "End"]

@@ -65,16 +65,9 @@ class LoadedPair:
 
     def segmentation_for(self, options: TranslationOptions, split: bool = True) -> SegmentationOptions:
         """Return how texts are cut, and which of their parts are values."""
-        own, rules = self.segmentation, self.value_rules(options)  # replace() would take as long as the segmentation
-        return SegmentationOptions(
-            own.language, own.wrap_tokens, own.max_tokens, split, values=rules, glossary=options.glossary
-        )
-
-    def value_rules(self, options: TranslationOptions) -> ValueRules | None:
-        """Return how values are found and written; None: they are text as any other."""
-        if options.values == "off":
-            return None
-        return ValueRules(self.segmentation.language, self.info.target_language, options.values != "keep")
+        rules = ValueRules(self.segmentation.language, self.info.target_language, options.values != "keep")
+        values = None if options.values == "off" else rules
+        return replace(self.segmentation, split=split, values=values, glossary=options.glossary)
 
     def report(self, event: EngineEvent) -> None:
         """Report an event of a call; the warm-up, whose translation is cut off early, has none."""

@@ -38,7 +38,7 @@ class EngineCalls:
         self._closing = self._given_up = False
         self._loop: asyncio.AbstractEventLoop | None = None  # receives the messages; None: a thread does
         self._connection = self._new_connection()
-        self._connection.start()
+        self._connection.channel.start()
 
     @property
     def process_id(self) -> int:

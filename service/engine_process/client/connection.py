@@ -27,7 +27,7 @@ class LogStyle(NamedTuple):
 
 
 class EngineConnection:
-    """Starts the program, which sees one GPU alone if it is given; `start` begins to receive its messages."""
+    """Starts the program, which sees one GPU alone if it is given; `channel.start` begins to receive its messages."""
 
     def __init__(
         self,
@@ -48,10 +48,6 @@ class EngineConnection:
     def process_id(self) -> int:
         """Return the id of the process."""
         return self._process.pid
-
-    def start(self) -> None:
-        """Receive the messages of the process; its end is reported from now on."""
-        self.channel.start()
 
     def kill(self) -> None:
         """Kill a process that hangs; its end is reported as usual."""

@@ -116,7 +116,7 @@ class EngineProcess(EngineCalls):
         with self._changed:
             self._connection, self._ended = connection, None
             workers = list(self._workers.values())
-            connection.start()
+            connection.channel.start()
             for worker in workers:
                 self._load(worker)
         self._on_restart("process")
