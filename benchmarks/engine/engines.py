@@ -58,14 +58,12 @@ class Translucent:
     def open(self, setting: Setting) -> None:
         """Start the workers of a setting, each with its own model."""
         for worker in self._workers:
-            worker.stop()
+            worker.retire()  # the next ones run the same models
         while len(self._models) < setting.workers:
             self._models.append(load_model(self._bundle, self._settings))
         budget = Budget(rows=max(MAX_BEAM_SIZE, setting.batch * setting.beam))
         chosen = self._models[: setting.workers]
         self._workers = [Worker("bench", model, WorkerSettings(budget)) for model in chosen]
-        for worker in self._workers:
-            worker.start()
         self._setting = setting
 
     def translate(self, sources: Sequence[Ids]) -> list[Ids]:

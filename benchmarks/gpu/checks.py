@@ -129,13 +129,12 @@ def translated(
     jobs = [SentenceJob(tuple(ids), search, score=selection) for ids in sources]
     rows = max(MAX_BEAM_SIZE, beam * (len(jobs) if together else 1))
     worker = Worker("check", model, WorkerSettings(Budget(rows=rows)))
-    worker.start()
     try:
         if together:
             return [future.result() for future in worker.submit_all(jobs)]
         return [worker.submit(job).result() for job in jobs]
     finally:
-        worker.stop()
+        worker.retire()
 
 
 def parity(found: Sequence[SentenceResult], expected: Sequence[SentenceResult], bundle: Bundle, beam: int) -> Check:

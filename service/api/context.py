@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import time
@@ -11,7 +12,7 @@ from typing import TypeVar
 
 from starlette.types import Scope
 
-from service.engine import DeadlineExceeded, ModelInfo, TimeLimit
+from service.engine import DeadlineExceeded, ModelInfo
 
 Result = TypeVar("Result")
 
@@ -38,10 +39,10 @@ class Deadline:
     async def wait_for(self, work: Awaitable[Result]) -> Result:
         """Return the result of some work; raise DeadlineExceeded soon after the deadline, even if the engine hangs."""
         try:
-            with TimeLimit(self.at + GRACE_SECONDS - time.monotonic()) as limit:
+            async with asyncio.timeout(self.at + GRACE_SECONDS - time.monotonic()) as limit:
                 return await work
         except TimeoutError:
-            if not limit.expired:
+            if not limit.expired():
                 raise
             raise DeadlineExceeded(
                 f"The request was not finished within {self.seconds:g} seconds; send less text, or try again later."

@@ -25,23 +25,15 @@ class EmbeddingManifest:
     """The facts about the model that a program needs."""
 
     name: str
-    width: int
-    """D: numbers of an embedding, which has length 1."""
-    hops: int
-    """r: rows of the attention matrix."""
+    width: int  # D: numbers of an embedding, which has length 1
+    hops: int  # r: rows of the attention matrix
     vocabulary_size: int
-    max_tokens: int
-    """Longest sentence in tokens, including the end token."""
-    end: int
-    """The id of </s>."""
-    languages: tuple[str, ...]
-    """The classes of the language classifier, in the order of its outputs."""
-    domains: tuple[str, ...]
-    """The classes of the domain classifier, in the order of its outputs."""
-    files: Mapping[str, str]
-    """SHA-256 of the other files, by name."""
-    card: Mapping[str, Any] = field(default_factory=dict)
-    """Training data with licences and credits, measured accuracy: for people."""
+    max_tokens: int  # of the longest sentence, </s> counted
+    end: int  # the id of </s>
+    languages: tuple[str, ...]  # the classes of the language classifier, in the order of its outputs
+    domains: tuple[str, ...]  # the same of the domain classifier
+    files: Mapping[str, str]  # SHA-256 of the other files, by name
+    card: Mapping[str, Any] = field(default_factory=dict)  # for people: data, licences, credits, measured accuracy
     format_version: int = FORMAT_VERSION
 
 
@@ -51,8 +43,7 @@ class EmbeddingBundle:
 
     folder: Path
     manifest: EmbeddingManifest
-    digest: str
-    """"sha256:" and the hash of embedding.json, which pins every other file."""
+    digest: str  # "sha256:" and the hash of embedding.json, which pins every other file
 
 
 def has_embedding_model(folder: Path) -> bool:

@@ -1,10 +1,14 @@
 """The errors of a bundle, and the root of all errors, whose tree is in `service.engine.errors`."""
 
-from typing import ClassVar
+import re
+from typing import Any, ClassVar
 
 
 class EngineError(Exception):
-    """Root of all engine errors; `message` is for people, `code` is for programs."""
+    """Root of all engine errors; `message` is for people, `code` for programs: the name of the class, in small letters.
+
+    Clients match on the code, so a class that is renamed keeps its old one.
+    """
 
     code: ClassVar[str] = "engine_error"
 
@@ -12,26 +16,24 @@ class EngineError(Exception):
         super().__init__(message)
         self.message = message
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Set the code of a class that gives none."""
+        super().__init_subclass__(**options)
+        if "code" not in vars(cls):
+            cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
 
 class BundleError(EngineError):
     """A model folder that cannot be served."""
-
-    code = "bundle_error"
 
 
 class BundleMissing(BundleError):
     """The folder, or a file its manifest names, does not exist."""
 
-    code = "bundle_missing"
-
 
 class BundleCorrupt(BundleError):
     """A file of the bundle is unreadable or does not match its checksum."""
 
-    code = "bundle_corrupt"
-
 
 class BundleIncompatible(BundleError):
     """The bundle is well formed, but the engine does not read its format."""
-
-    code = "bundle_incompatible"

@@ -40,10 +40,7 @@ def is_bundle(folder: Path) -> bool:
 
 
 def load_bundle(folder: Path) -> Bundle:
-    """Read a bundle and check every file of it.
-
-    Raise the errors of `read_bundle` and `check_files`.
-    """
+    """Read a bundle and check every file of it; raise the errors of `read_bundle` and `check_files`."""
     bundle = read_bundle(folder)
     check_files(bundle)
     return bundle

@@ -213,5 +213,4 @@ def _parse_graphs(graphs: dict[str, Any]) -> GraphSet:
 
 
 def _parse_array(array: dict[str, Any], kind: Literal["memory", "cache", "fixed"]) -> ArraySpec:
-    padding = array.get("padding")
-    return ArraySpec(name=array["name"], dtype=array["dtype"], axes=tuple(array["axes"]), kind=kind, padding=padding)
+    return ArraySpec(array["name"], array["dtype"], tuple(array["axes"]), kind, array.get("padding"))

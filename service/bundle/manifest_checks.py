@@ -22,8 +22,7 @@ SCHEMA_PATH = Path(__file__).with_name("manifest.schema.json")
 def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
     """Check a parsed manifest against the schema and against itself; `where` begins the messages.
 
-    Raise BundleIncompatible for another format_version, BundleCorrupt for everything else, and FileNotFoundError when
-    the schema itself is missing.
+    Raise BundleIncompatible for another format_version, and BundleCorrupt for everything else.
     """
     from jsonschema.exceptions import best_match  # takes as long to load as the rest of the contract
 
@@ -44,8 +43,6 @@ def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
 def _validator(schema: Path) -> jsonschema.Draft202012Validator:
     import jsonschema
 
-    if not schema.is_file():
-        raise FileNotFoundError(f"{schema} is missing, so the manifest cannot be checked: install this project again.")
     return jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
 
 

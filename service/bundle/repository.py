@@ -46,13 +46,10 @@ def in_gallery(bundle: Bundle) -> bool:
 
 
 def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle, *, gallery: bool = False) -> list[Bundle]:
-    """Read and check every bundle of a folder, in the order of their names; folders without a manifest are ignored.
+    """Read and check every bundle that `scan_bundles` finds, in the order of their names.
 
-    `read` is load_bundle, or read_bundle to check only the manifests. With `gallery`, the bundles of its subfolder of
-    that name come after the others.
-
-    Raise BundleMissing (no folder, or no bundle in it), BundleCorrupt or BundleIncompatible (one of them cannot be
-    served, or two have the same name).
+    `read` is load_bundle, or read_bundle to check only the manifests. Raise BundleError if there is none, if one cannot
+    be served, or if two have the same name.
     """
     found = scan_bundles(folder, gallery=gallery)
     for path in _subfolders(folder, gallery):
@@ -73,11 +70,9 @@ def _subfolders(folder: Path, gallery: bool) -> list[Path]:
 
 
 def scan_bundles(folder: Path, *, gallery: bool = False) -> list[BundleEntry]:
-    """Return every bundle of a folder by the bytes of its manifest alone, which pin all of its other files.
+    """Return every bundle of a folder by the bytes of its manifest alone, which pin its other files.
 
-    With `gallery`, also those of its subfolder of that name.
-
-    Raise BundleMissing when there is no folder.
+    With `gallery`, also those of its subfolder of that name. Raise BundleMissing when there is no folder.
     """
     if not folder.is_dir():
         raise BundleMissing(f"{folder}: there is no such folder of models.")
@@ -85,10 +80,7 @@ def scan_bundles(folder: Path, *, gallery: bool = False) -> list[BundleEntry]:
 
 
 def load_entry(found: BundleEntry, others: Mapping[str, Path], read: Callable[[Path], Bundle] = load_bundle) -> Bundle:
-    """Read and check a bundle that was found; `others` holds the folder of each name.
-
-    Raise BundleError.
-    """
+    """Read and check a bundle that was found; `others` holds the folder of each name. Raise BundleError."""
     bundle = read(found.path)
     owner = others.get(bundle.manifest.name, found.path)
     if owner != found.path:

@@ -12,8 +12,7 @@ from service.bundle.manifest_checks import check_manifest
 def write_manifest(folder: Path, document: dict[str, Any]) -> None:
     """Add the checksum of every file in the folder to the manifest, check it and write it.
 
-    Raise BundleCorrupt or BundleIncompatible when the manifest is not valid, and FileNotFoundError when the schema is
-    missing. Nothing is written then.
+    Raise BundleCorrupt or BundleIncompatible, and write nothing, when the manifest is not valid.
     """
     document["files"] = {
         path.name: checksum_of(path) for path in sorted(folder.iterdir()) if path.name != MANIFEST_NAME

@@ -28,6 +28,8 @@ BATCH_TOKENS = 4096
 class TextTooLong(InputTooLong):
     """A text has more tokens than the model reads."""
 
+    code = InputTooLong.code
+
 
 @dataclass(frozen=True, slots=True)
 class Embedded:

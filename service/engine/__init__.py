@@ -7,8 +7,8 @@ not need.
 import os
 
 from service.engine.attention.quality_signals import LEAST_ATTENTION as LEAST_ATTENTION
-from service.engine.cache.results import ResultCache as ResultCache
-from service.engine.cache.worker import with_cache as with_cache
+from service.engine.cache import ResultCache as ResultCache
+from service.engine.cache import with_cache as with_cache
 from service.engine.errors import BundleCorrupt as BundleCorrupt
 from service.engine.errors import BundleError as BundleError
 from service.engine.errors import BundleIncompatible as BundleIncompatible
@@ -34,11 +34,10 @@ from service.engine.errors import UnknownModel as UnknownModel
 from service.engine.errors import UnsupportedLanguage as UnsupportedLanguage
 from service.engine.errors import UnsupportedPair as UnsupportedPair
 from service.engine.events import CallStage as CallStage
-from service.engine.events import CoverageMeasured as CoverageMeasured
 from service.engine.events import EngineEvent as EngineEvent
 from service.engine.events import EventListener as EventListener
 from service.engine.events import LoadChanged as LoadChanged
-from service.engine.events import QualityMeasured as QualityMeasured
+from service.engine.events import Measured as Measured
 from service.engine.events import RequestRejected as RequestRejected
 from service.engine.events import RunFailed as RunFailed
 from service.engine.events import SentenceFinished as SentenceFinished
@@ -46,8 +45,6 @@ from service.engine.events import SentencesCancelled as SentencesCancelled
 from service.engine.events import SentencesLookedUp as SentencesLookedUp
 from service.engine.events import StageDone as StageDone
 from service.engine.events import StepDone as StepDone
-from service.engine.events import ignores_stages as ignores_stages
-from service.engine.events import tee as tee
 from service.engine.jobs import MAX_BEAM_SIZE as MAX_BEAM_SIZE
 from service.engine.jobs import AttentionScores as AttentionScores
 from service.engine.jobs import FloatArray as FloatArray
@@ -109,7 +106,6 @@ from service.engine.text.tokenizer import check_text as check_text
 from service.engine.thread_pools import TEXT_POOL as TEXT_POOL
 from service.engine.thread_pools import BoundedPool as BoundedPool
 from service.engine.thread_pools import in_daemon_thread as in_daemon_thread
-from service.engine.time_limit import TimeLimit as TimeLimit
 from service.engine.translation.legs import TextTranslator as TextTranslator
 from service.engine.translation.legs import Translates as Translates
 from service.engine.translation.legs import check_room as check_room

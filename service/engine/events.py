@@ -5,7 +5,7 @@ No event carries text. `model` is a bundle's name; seconds are durations; token 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal
 
 from service.engine.jobs import FinishReason, sent_as_fields
 
@@ -81,19 +81,12 @@ class StageDone:
 
 
 @dataclass(frozen=True, slots=True)
-class CoverageMeasured:
-    """The attention of a translated sentence was requested; it covers this share of the source."""
+class Measured:
+    """A translation was judged, 0 to 1: by its quality, or, if its attention was requested, by what that covers."""
 
     model: str
-    coverage: float
-
-
-@dataclass(frozen=True, slots=True)
-class QualityMeasured:
-    """A sentence was translated with this quality, 0 to 1."""
-
-    model: str
-    quality: float
+    what: Literal["sentence_quality", "source_coverage"]
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +95,7 @@ class SentencesLookedUp:
 
     model: str
     hits: int  # finished before
-    shared: int  # an equal sentence was in flight
+    shared: int  # equal to another one of the call
     misses: int  # given to the model
 
 
@@ -125,38 +118,14 @@ EngineEvent = (
     | RequestRejected
     | RunFailed
     | StageDone
-    | CoverageMeasured
-    | QualityMeasured
+    | Measured
     | SentencesLookedUp
     | CallStage
 )
 
 # Called in the engine's threads, so it must be quick and must not raise.
 EventListener = Callable[[EngineEvent], None]
-Listener = TypeVar("Listener", bound=Callable[..., None])
 
 
-def ignores_stages(listener: Listener) -> Listener:
-    """Mark a listener that has no use for CallStage, so that calls need not make these events."""
-    listener.ignores_stages = True  # type: ignore[attr-defined]
-    return listener
-
-
-def wants_stages(listener: EventListener) -> bool:
-    """Return whether CallStage events have to be made for a listener."""
-    return not getattr(listener, "ignores_stages", False)
-
-
-@ignores_stages
 def ignore_event(_event: EngineEvent) -> None:
     """Ignore an event; this is the default listener."""
-
-
-def tee(*listeners: EventListener) -> EventListener:
-    """Return a listener that passes every event to all of these, in this order."""
-
-    def to_all(event: EngineEvent) -> None:
-        for listener in listeners:
-            listener(event)
-
-    return to_all

@@ -48,7 +48,7 @@ class EngineSettings:
 
 
 class LoadedWorker(NamedTuple, Generic[AnyWorker]):
-    """A loaded model's worker, not started yet, and its placement."""
+    """A loaded model's worker, and its placement."""
 
     worker: AnyWorker
     placement: Placement
@@ -58,10 +58,7 @@ WorkerFactory = Callable[[Bundle, EngineSettings, EventListener], LoadedWorker[S
 
 
 def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[Worker]:
-    """Load a bundle's model into this process.
-
-    Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable.
-    """
+    """Load a bundle's model into this process; raise BundleCorrupt, BundleIncompatible or DeviceUnavailable."""
     # Imported late: a process whose models run in other processes does not load ONNX Runtime.
     from service.engine.model.onnx_model import load_model
 
@@ -72,13 +69,16 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
 
 def suiting(settings: WorkerSettings, device: str, cores: int) -> WorkerSettings:
     """Return the settings with the threads and rows that suit a device, where the settings leave the choice."""
-    threads = settings.inter_threads or default_inter_threads(device, cores)
-    rows = settings.budget.rows or max(default_rows(device, cores), threads * MAX_BEAM_SIZE)
+    crowded = device == "cpu" and cores < CORES_FOR_EQUAL_PARTS
+    threads = settings.inter_threads or (2 if device == "cpu" and cores >= CORES_FOR_TWO else 1)
+    # On two or three cores so few rows that long sentences have short steps.
+    usual = 2 * FIRST_ROWS if crowded and cores >= CORES_FOR_TWO else DEFAULT_ROWS
+    rows = settings.budget.rows or max(usual, threads * MAX_BEAM_SIZE)
     return replace(
         settings,
         budget=replace(settings.budget, rows=rows),
         inter_threads=min(threads, rows // MAX_BEAM_SIZE),
-        first_rows=default_first_rows(device, cores),
+        first_rows=FIRST_ROWS if crowded else 0,
     )
 
 
@@ -100,47 +100,46 @@ def default_engine_processes(device: str, cores: int, gpus: int = 1) -> int:
     return max(1, gpus) if device == "cuda" else max(1, min(cores // CORES_FOR_PROCESS, MOST_PROCESSES))
 
 
-def default_inter_threads(device: str, cores: int) -> int:
-    """Return the number of decode threads: two on a CPU with more than one core, else one."""
-    return 2 if device == "cpu" and cores >= CORES_FOR_TWO else 1
-
-
-def default_rows(device: str, cores: int) -> int:
-    """Return the rows of all decode threads: with two or three cores so few that long sentences have short steps."""
-    crowded = device == "cpu" and CORES_FOR_TWO <= cores < CORES_FOR_EQUAL_PARTS
-    return FIRST_ROWS * default_inter_threads(device, cores) if crowded else DEFAULT_ROWS
-
-
-def default_first_rows(device: str, cores: int) -> int:
-    """Return the rows that a decode thread gets before the next one gets any; 0 if all get equal parts."""
-    return FIRST_ROWS if device == "cpu" and cores < CORES_FOR_EQUAL_PARTS else 0
-
-
 def open_translator(
     bundle: Bundle,
     settings: EngineSettings | None = None,
     on_event: EventListener = ignore_event,
     open_worker: WorkerFactory = load_worker,
 ) -> Translator:
-    """Load a bundle into memory and return its translator, which must be started before use.
-
-    Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable.
-    """
+    """Load a bundle into memory and return its translator; raise the errors of `load_worker`."""
     settings = settings or EngineSettings()
     manifest = bundle.manifest
     tokenizers = load_tokenizers(bundle)
     worker, placement = open_worker(bundle, settings, on_event)
     wrap_tokens = manifest.decoding.wrap_tokens or WRAP_TOKENS
-    info = _info(bundle, placement, settings.model)
+    info = info_of(bundle, settings.model, placement)
     return Translator(manifest, info, tokenizers, worker, on_event, wrap_tokens)
 
 
 def info_of(bundle: Bundle, settings: ModelSettings, placement: Placement | None = None) -> ModelInfo:
-    """Return the description that a bundle would have once it is loaded, at a placement or the one chosen here.
-
-    Raise BundleIncompatible or DeviceUnavailable.
-    """
-    return _info(bundle, placement or place_among(own_providers(), bundle.manifest.graphs, settings), settings)
+    """Return the description of a bundle, at a placement or at the one chosen here; raise the errors of that choice."""
+    placement = placement or place_among(own_providers(), bundle.manifest.graphs, settings)
+    manifest = bundle.manifest
+    return ModelInfo(
+        name=manifest.name,
+        version=manifest.version,
+        architecture=manifest.architecture,
+        source_language=manifest.source_language,
+        source_languages=manifest.source_languages,
+        target_language=manifest.target_language,
+        target_languages=tuple(target.language for target in manifest.targets),
+        digest=bundle.digest,
+        precision=placement.precision,
+        device=placement.device,
+        device_wanted=settings.device,
+        provider=placement.provider,
+        source_tokens=manifest.limits.source_tokens,
+        target_tokens=manifest.limits.target_tokens,
+        attention=manifest.raw["attention"],
+        card=manifest.card,
+        confidence=manifest.raw.get("confidence"),
+        gallery=in_gallery(bundle),
+    )
 
 
 def own_providers() -> tuple[str, ...]:
@@ -164,27 +163,3 @@ class EngineHost:
     engines: int = 1  # processes that load each model
     alive: Callable[[], bool] = lambda: True  # whether models can be opened at all
     receive_on: Callable[[asyncio.AbstractEventLoop], None] = lambda _loop: None  # receives the processes' messages
-
-
-def _info(bundle: Bundle, placement: Placement, settings: ModelSettings) -> ModelInfo:
-    manifest = bundle.manifest
-    return ModelInfo(
-        name=manifest.name,
-        version=manifest.version,
-        architecture=manifest.architecture,
-        source_language=manifest.source_language,
-        source_languages=manifest.source_languages,
-        target_language=manifest.target_language,
-        target_languages=tuple(target.language for target in manifest.targets),
-        digest=bundle.digest,
-        precision=placement.precision,
-        device=placement.device,
-        device_wanted=settings.device,
-        provider=placement.provider,
-        source_tokens=manifest.limits.source_tokens,
-        target_tokens=manifest.limits.target_tokens,
-        attention=manifest.raw["attention"],
-        card=manifest.card,
-        confidence=manifest.raw.get("confidence"),
-        gallery=in_gallery(bundle),
-    )

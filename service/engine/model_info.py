@@ -70,9 +70,8 @@ class ModelState:
 class WorkerState(StrEnum):
     """The states of a worker; only a running one accepts requests."""
 
-    NEW = "new"
     RUNNING = "running"
     DRAINING = "draining"  # it finishes its requests
     STOPPED = "stopped"
     DEAD = "dead"  # it has failed permanently
-    RESTARTING = "restarting"  # it failed, or its engine process ended, and it is loaded again
+    RESTARTING = "restarting"  # it is being loaded, perhaps again after it failed or its engine process ended

@@ -1,12 +1,10 @@
 """All models of a folder, and the choice of the one that serves a request."""
 
 import asyncio
-import contextlib
 import logging
 import weakref
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from service.bundle.load import Bundle, load_bundle, read_bundle
 from service.bundle.repository import BundleEntry, Change, find_bundles, load_entry, scan_bundles
@@ -20,10 +18,8 @@ from service.engine.model_info import ModelInfo, ModelState, ModelStateName
 from service.engine.thread_pools import Loads, in_daemon_thread
 from service.engine.translation.translator import Translator
 
-Result = TypeVar("Result")
 AnyTranslator = Translator | LazyTranslator
 
-GRACE_SECONDS = 1.0
 STATE_REASONS: dict[ModelStateName, str] = {
     "ready": "",
     "closed": "It is closed and opens at its first request.",
@@ -48,10 +44,7 @@ class Registry:
         open_worker: WorkerFactory = load_worker,
         host: EngineHost | None = None,
     ) -> None:
-        """Store the folder of the models and the function that loads them; `load` reads the folder.
-
-        `host` is where the models run.
-        """
+        """Store where the models are, how they are loaded, and where they run; `load` reads the folder."""
         self._models_dir = models_dir
         self._settings = settings or EngineSettings()
         self._on_event = on_event
@@ -64,7 +57,7 @@ class Registry:
         self._refused: dict[str, EngineError] = {}  # by the name of the bundle; the latest reason
         self._started = False
         self._changing: dict[str, asyncio.Lock] = {}  # by name, so that a bundle that hangs does not delay others
-        self._loads = Loads()
+        self._loads = Loads(self._settings.load_seconds)
 
     @property
     def translators(self) -> Sequence[AnyTranslator]:
@@ -105,10 +98,7 @@ class Registry:
         return [every[name] for name in sorted(every)]
 
     def load(self) -> None:
-        """Load every bundle of the folder, or none; raise BundleError or DeviceUnavailable.
-
-        With lazy loading only the manifests are read and checked.
-        """
+        """Load every bundle of the folder, lazily only its manifest; raise BundleError or DeviceUnavailable."""
         read = load_bundle if self._lazy is None else read_bundle
         bundles = find_bundles(self._models_dir, read, gallery=self._settings.gallery)
         for name in self._settings.default_models:
@@ -143,7 +133,7 @@ class Registry:
         longer than `load_seconds` is refused; meanwhile other names can be loaded.
         Raise BundleMissing when there is no folder, or no bundle of that name in it.
         """
-        found = await self._in_time(in_daemon_thread(self._scan, "looking"), self._models_dir)
+        found = await self._loads.in_time(in_daemon_thread(self._scan, "looking"), self._models_dir)
         if name is not None and all(each.name != name for each in found):
             raise BundleMissing(f"{self._models_dir}: there is no bundle named {name[:64]!r} in it.")
         served = {info.digest for info in self.models()}
@@ -164,7 +154,7 @@ class Registry:
     async def unused(self) -> list[str]:
         """Return the names of the folder's bundles that are neither served nor refused; none if there is no folder."""
         try:
-            found = await self._in_time(in_daemon_thread(self._scan, "looking"), self._models_dir)
+            found = await self._loads.in_time(in_daemon_thread(self._scan, "looking"), self._models_dir)
         except EngineError:
             return []
         known = {state.name for state in self.states()}
@@ -190,15 +180,13 @@ class Registry:
         if served is not None and not served.dead and found.digest == digest and owners[found.name] == found.path:
             if only and isinstance(served, LazyTranslator):
                 try:
-                    await self._in_time(served.start(), found.path)
+                    await self._loads.in_time(served.start(), found.path)
                 except EngineError as error:
                     return Change(found.name, "refused", digest, error)
             return Change(found.name, "unchanged", digest)
         try:
-            load = self._loads.run(found.name, found.path, lambda: self._open(load_entry(found, owners)))
-            translator = await self._in_time(load, found.path)
-            with served.pinned() if isinstance(served, LazyTranslator) else contextlib.nullcontext():
-                await self._in_time(translator.start(), found.path)
+            translator = await self._loads.run(found.name, found.path, lambda: self._open(load_entry(found, owners)))
+            await self._loads.in_time(translator.start(), found.path)
         except Exception as error:
             # A fault of one bundle must not affect requests to the others.
             if not isinstance(error, EngineError):
@@ -213,15 +201,6 @@ class Registry:
     def _lock(self, name: str) -> asyncio.Lock:
         """Return the lock of one name, which allows one change of that name at a time."""
         return self._changing.setdefault(name, asyncio.Lock())
-
-    async def _in_time(self, work: Coroutine[object, object, Result], path: Path) -> Result:
-        """Wait for work on a bundle for a limited time; raise EngineFailure after it."""
-        seconds = self._settings.load_seconds
-        try:
-            async with asyncio.timeout(seconds + GRACE_SECONDS):  # a hanging engine process has its own limit
-                return await work
-        except TimeoutError:
-            raise EngineFailure(f"{path}: it was not loaded and warmed up within {seconds:g} seconds.") from None
 
     def _open(self, bundle: Bundle) -> AnyTranslator:
         if self._lazy is not None:
@@ -251,10 +230,7 @@ class Registry:
         return Languages.of(self.models())
 
     def resolve(self, source: str, target: str, model: str | None = None) -> AnyTranslator:
-        """Return the translator for a pair: the named bundle or architecture, else the pair's default.
-
-        Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
-        """
+        """Return the translator for a pair: that of the model or architecture, else the default; see Pairs.resolve."""
         return self._served_pairs().resolve(source, target, model)
 
     def failed_default(self, source: str, target: str) -> str | None:

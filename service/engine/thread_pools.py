@@ -7,16 +7,17 @@ import asyncio
 import contextvars
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from service.engine.errors import EngineFailure, Overloaded
 
 Result = TypeVar("Result")
 
 RETRY_SECONDS = 2.0
+GRACE_SECONDS = 1.0
 
 
 class BoundedPool:
@@ -56,7 +57,9 @@ async def if_many(sentences: int, work: Callable[[], Result]) -> Result:
 class Loads:
     """Loads bundles in threads, each name once at a time: an earlier attempt may hang."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
+        """Set the time for each step: to look at a bundle, to load it, to warm it up."""
+        self._seconds = seconds
         self._running: set[str] = set()  # also after the wait for it was given up
 
     async def run(self, name: str, path: Path, load: Callable[[], Result]) -> Result:
@@ -71,7 +74,15 @@ class Loads:
                 self._running.discard(name)
 
         self._running.add(name)
-        return await in_daemon_thread(work, "loading")
+        return await self.in_time(in_daemon_thread(work, "loading"), path)
+
+    async def in_time(self, work: Coroutine[Any, Any, Result], path: Path) -> Result:
+        """Wait for work on a bundle for a limited time; raise EngineFailure after it."""
+        try:
+            async with asyncio.timeout(self._seconds + GRACE_SECONDS):  # a hanging engine process has its own limit
+                return await work
+        except TimeoutError:
+            raise EngineFailure(f"{path}: it was not loaded and warmed up within {self._seconds:g} seconds.") from None
 
 
 async def in_daemon_thread(work: Callable[[], Result], name: str) -> Result:

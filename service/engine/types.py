@@ -104,11 +104,6 @@ class SentenceQuality:
     low: bool = False  # below min_quality
     kept_source: bool = False
 
-    def placed(self, start: int) -> SentenceQuality:
-        """Return the same quality with the place of its sentence; every sentence of every request needs it."""
-        signals, low, kept = self.signals, self.low, self.kept_source
-        return SentenceQuality(self.source_text, self.target_text, start, self.quality, signals, low, kept)
-
 
 @dataclass(frozen=True, slots=True)
 class PivotText:
@@ -140,10 +135,7 @@ class Translation:
 
     @property
     def quality(self) -> float | None:
-        """Return the share of the text that is expected to be usable: the mean over its sentences, by their length.
-
-        None if nothing was translated, or if the model gives no quality.
-        """
+        """Return the share of the text that is expected to be usable, over its sentences by length; None: not known."""
         return mean_quality((each.quality, len(each.source_text)) for each in self.qualities)
 
 

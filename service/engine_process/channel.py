@@ -1,8 +1,8 @@
 """One end of a connection between two processes: sends messages in order without blocking, and receives them.
 
-The sending thread sends a message itself, as long as the other end keeps up; what it does not
-take at once is sent by a thread, together with all that has gathered by then. Messages are received in a thread, or on
-an event loop, which saves a switch between threads for every message.
+The sending thread sends a message itself, as long as the other end keeps up; what it does not take at once is sent by a
+thread, together with all that has gathered by then. Messages are received in a thread, or on an event loop, which saves
+a switch between threads for every message.
 """
 
 import asyncio
@@ -11,45 +11,58 @@ import logging
 import pickle
 import select
 import socket
+import struct
 import threading
-from collections.abc import Callable
-from typing import Generic, TypeVar
-
-from service.engine_process.framing import Batches, framed
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
 
 Incoming = TypeVar("Incoming")
 Outgoing = TypeVar("Outgoing")
 
 LAST_WORDS_SECONDS = 1.0  # time to send the waiting messages when the channel is closed
-LOOK_SECONDS = 1.0  # most time between two checks for messages to send
 MOST_WAITING = 20_000  # messages; beyond, the engine process gets no more work
 CHUNK = 2**16  # bytes that are received at once; the allocator asks the system for larger blocks every time
+LENGTH = struct.Struct(">Q")  # the length of a batch of pickled messages, sent before it
 _LOG = logging.getLogger(__name__)
+
+
+def framed(messages: list[Any]) -> bytes:
+    """Return pickled messages, preceded by their length."""
+    pickled = pickle.dumps(messages, pickle.HIGHEST_PROTOCOL)
+    return LENGTH.pack(len(pickled)) + pickled
+
+
+class Batches:
+    """Cuts received bytes into batches; the rest of an incomplete one waits for its end."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield the batches that these bytes complete."""
+        self._rest += data
+        while len(self._rest) >= LENGTH.size:
+            [length] = LENGTH.unpack_from(self._rest)
+            end = LENGTH.size + length
+            if len(self._rest) < end:
+                return
+            batch = bytes(memoryview(self._rest)[LENGTH.size : end])
+            del self._rest[:end]
+            yield batch
 
 
 class MessageChannel(Generic[Outgoing, Incoming]):
     """Sends and receives pickled messages, only between processes of one program, which trust each other."""
 
-    def __init__(
-        self,
-        end: socket.socket,
-        receive: Callable[[Incoming], None],
-        closed: Callable[[], None],
-        undelivered: Callable[[Outgoing], None] = lambda _message: None,
-        combine: Callable[[list[Outgoing]], list[Outgoing]] = lambda messages: messages,
-    ) -> None:
-        """Take a connected socket.
-
-        `receive` gets every message, `closed` is called in a thread after the last message, and `undelivered` gets
-        every message that could not be pickled. `combine` may make fewer messages of those that are sent together.
-        """
+    def __init__(self, end: socket.socket, receive: Callable[[Incoming], None], closed: Callable[[], None]) -> None:
+        """Take a connected socket; `receive` gets every message, then `closed` is called in a thread."""
         self._socket = end
-        self._receive, self._closed, self._undelivered = receive, closed, undelivered
-        self._combine = combine
-        self._changed = threading.Condition()
-        self._waiting: list[Outgoing] = []  # messages that are not in a batch yet
-        self._rest = memoryview(b"")  # the unsent rest of a batch; it belongs to the writer until it is empty
-        self._batching = self._late = False  # a batch is being pickled; a message was sent during that
+        self._receive, self._closed = receive, closed
+        self._waiting: deque[Outgoing] = deque()  # messages that are not in a batch yet
+        self._sending = threading.Lock()  # held by the thread that makes a batch or sends it
+        self._rest = memoryview(b"")  # the unsent rest of a batch
+        self._blocked = threading.Event()  # the writer has to send the rest, or to end
         self._ended = self._soon = False  # closed; the event loop will send what waits
         self._batches = Batches()  # of received bytes
         self._loop: asyncio.AbstractEventLoop | None = None  # receives, or will as soon as the thread lets it
@@ -84,132 +97,80 @@ class MessageChannel(Generic[Outgoing, Incoming]):
 
     def send(self, message: Outgoing) -> None:
         """Send a message; after the connection is closed, this has no effect."""
-        failed: list[Outgoing] = []
-        with self._changed:
-            self._waiting.append(message)
-            if self._batching:
-                # A finaliser sent this in the same thread, during pickling: the writer sends it.
-                self._late = True
-                self._changed.notify()
-                return
-            if self._rest or self._ended:
-                return
-            self._rest, failed = self._batch()
-            with contextlib.suppress(OSError):  # full or closed: the writer handles both
-                self._rest = self._rest[self._socket.send(self._rest, socket.MSG_DONTWAIT) :]
-            if self._rest or self._late:
-                self._changed.notify()
-        self._report_undelivered(failed)
+        self._waiting.append(message)
+        self._send_waiting()
 
     def send_soon(self, message: Outgoing) -> None:
         """Send a message together with all others of this round of the event loop; without a loop, at once.
 
         Each batch wakes a thread of the other end, which takes the interpreter's lock from its model.
         """
-        loop = self._loop
-        if loop is None or asyncio._get_running_loop() is not loop:
+        if self._loop is None or asyncio._get_running_loop() is not self._loop:
             self.send(message)
             return
-        self.send_later(message)
+        self._waiting.append(message)
         if not self._soon:
             self._soon = True
-            loop.call_soon(self._send_waiting)
-
-    def _send_waiting(self) -> None:
-        self._soon = False
-        with self._changed:
-            message = self._waiting.pop() if self._waiting else None
-        if message is not None:
-            self.send(message)
+            self._loop.call_soon(self._send_waiting)
 
     def send_later(self, message: Outgoing) -> None:
         """Send a message together with the next one."""
-        with self._changed:
-            self._waiting.append(message)
+        self._waiting.append(message)
 
     def close(self) -> None:
         """Send the waiting messages, then close the connection; the other end is notified."""
-        with self._changed:
-            if not self._rest and self._waiting:
-                self._rest, _ = self._batch()
-            self._ended = True
-            self._changed.notify()
+        self._send_waiting()
+        self._ended = True
+        self._blocked.set()
         self._writer.join(LAST_WORDS_SECONDS)
         self._hang_up()
         received = (self._loop is not None and self._loop.is_closed()) or self._over.wait(LAST_WORDS_SECONDS)
         if received and not self._writer.is_alive():
             self._socket.close()
 
-    def _batch(self) -> tuple[memoryview, list[Outgoing]]:
-        """Return one batch of all waiting messages, and the messages that cannot be sent.
+    def _send_waiting(self) -> None:
+        """Send what waits as one batch; whoever sends already looks again when done, so that nobody waits.
 
-        A message that cannot be pickled must not affect the others, which belong to other callers.
+        That may be this thread: a finaliser that runs while a batch is pickled sends messages, too.
         """
-        with self._changed:
-            messages, self._waiting = self._waiting, []
-            self._batching, self._late = True, False
+        self._soon = False
+        while self._waiting and not self._rest and not self._ended and self._sending.acquire(blocking=False):
             try:
-                messages = self._combine(messages)
-                return memoryview(framed(messages)), []
+                messages = [self._waiting.popleft() for _ in range(len(self._waiting))]
+                self._rest = memoryview(framed(messages))
+                self._send_some()
+            except OSError:
+                self._ended = True  # the other end is closed, which the reader notices
             except Exception:
-                _LOG.exception("Messages could not be pickled together; they are sent one by one")
-                return self._one_by_one(messages)
+                _LOG.exception("Messages to the other process could not be pickled")
+                self._hang_up()
             finally:
-                self._batching = False
+                self._sending.release()
+        if self._rest:
+            self._blocked.set()
 
-    def _one_by_one(self, messages: list[Outgoing]) -> tuple[memoryview, list[Outgoing]]:
-        frames = bytearray()
-        failed: list[Outgoing] = []
-        for message in messages:
-            try:
-                frames += framed([message])
-            except Exception:
-                failed.append(message)
-        return memoryview(bytes(frames)), failed
-
-    def _report_undelivered(self, failed: list[Outgoing]) -> None:
-        for message in failed:
-            _LOG.error("A message could not be sent (%s)", type(message).__name__)
-            self._undelivered(message)
+    def _send_some(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._rest = self._rest[self._socket.send(self._rest, socket.MSG_DONTWAIT) :]
 
     def _write(self) -> None:
-        """Send the rest of a batch, and the messages that have come in meanwhile."""
-        with contextlib.suppress(OSError):  # the other end is closed, which the reader notices too
-            while self._wait_for_rest():
-                self._send_rest()
-                failed: list[Outgoing] = []
-                with self._changed:
-                    self._rest = memoryview(b"")
-                    if self._waiting:
-                        self._rest, failed = self._batch()
-                self._report_undelivered(failed)
-        self._hang_up()
-
-    def _send_rest(self) -> None:
-        """Send the rest of a batch, however slowly the other end reads.
+        """Send the rest of a batch, however slowly the other end reads, and the messages that have come in meanwhile.
 
         `sendall` would fail where the other end is slow: an event loop of libuv makes the sockets that it reads
         non-blocking without Python's knowledge.
         """
         room = select.poll()
         room.register(self._socket, select.POLLOUT)
-        rest = self._rest
-        while rest:
-            with contextlib.suppress(BlockingIOError):
-                rest = rest[self._socket.send(rest, socket.MSG_DONTWAIT) :]
-            if rest:
-                room.poll()
-
-    def _wait_for_rest(self) -> bool:
-        failed: list[Outgoing] = []
-        with self._changed:
-            while not (self._rest or (self._late and self._waiting) or self._ended):
-                self._changed.wait(LOOK_SECONDS)
-            if self._waiting and not self._rest and self._late:
-                self._rest, failed = self._batch()
-            going_on = bool(self._rest) or not self._ended
-        self._report_undelivered(failed)
-        return going_on
+        with contextlib.suppress(OSError):  # the other end is closed, which the reader notices too
+            while self._rest or not self._ended:
+                self._blocked.wait()
+                self._blocked.clear()
+                with self._sending:
+                    while self._rest:
+                        room.poll()
+                        self._send_some()
+                self._send_waiting()
+        self._hang_up()
 
     def _read(self) -> None:
         """Receive in a thread, until an event loop does, or until the other end is closed."""
@@ -259,9 +220,8 @@ class MessageChannel(Generic[Outgoing, Incoming]):
             self._hang_up()
 
     def _end(self) -> None:
-        with self._changed:
-            self._ended = True
-            self._changed.notify()
+        self._ended = True
+        self._blocked.set()
         self._hang_up()
         self._closed()
         self._over.set()

@@ -2,11 +2,10 @@
 
 The frequent ones are pickled as their fields: every request has a Translate and a Done, every step a few events.
 
-`worker` is the number of a model in a process, `number` that of a job.
+`worker` is the number of a model in a process, `number` that of a call, which Done or Failed answers.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 from service.bundle.load import Bundle
 from service.engine import (
@@ -25,8 +24,9 @@ from service.engine import (
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Load a bundle; `again` means that it was lost, and is loaded only if its files are the same."""
+    """Load a bundle and return its placement; `again`: it was lost, and is loaded only if its files are the same."""
 
+    number: int
     worker: int
     bundle: Bundle
     settings: EngineSettings
@@ -34,15 +34,12 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What the worker is to do; "close" frees its memory, "retire" removes it, and no result is needed any more.
-
-    The answer to "stop" and "close" is Stopped.
-    """
+class Stop:
+    """End a worker and free its model after `drain` seconds for its requests; without a number at once, unanswered."""
 
     worker: int
-    what: Literal["start", "stop", "close", "retire"]
-    drain: float = 0.0  # of "stop": seconds for its requests to finish
+    drain: float = 0.0
+    number: int | None = None
 
 
 @sent_as_fields
@@ -79,41 +76,18 @@ class Providers:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The bundle is loaded and runs there."""
-
-    worker: int
-    placement: Placement
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The bundle could not be loaded."""
-
-    worker: int
-    error: EngineError
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """The worker has ended."""
-
-    worker: int
-
-
 @sent_as_fields
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A job is done."""
+    """A call is done."""
 
     number: int
-    result: SentenceResult | ScoringResult | tuple[str, ...]
+    result: SentenceResult | ScoringResult | Placement | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A job has failed."""
+    """A call has failed."""
 
     number: int
     error: EngineError
@@ -136,5 +110,5 @@ class EventReport:
     event: EngineEvent
 
 
-ToEngine = Open | Order | Providers | Translate | Score | Cancel
-FromEngine = Opened | Refused | Stopped | Done | Failed | StatusReport | EventReport
+ToEngine = Open | Stop | Providers | Translate | Score | Cancel
+FromEngine = Done | Failed | StatusReport | EventReport

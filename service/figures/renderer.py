@@ -23,6 +23,8 @@ SECONDS = 60.0  # not less: on a busy machine a low-priority process waits, and 
 class DrawingFailed(EngineFailure):
     """The renderer process died or refused; the next job gets a new one."""
 
+    code = EngineFailure.code
+
 
 class FigureRenderer:
     """Draws specifications as pictures; every method may be called from any task of one event loop."""

@@ -16,8 +16,6 @@ Entries = tuple[Entry, ...]
 class InvalidGlossary(InvalidInput):
     """The glossary of a request, or a file of the operator, cannot be used."""
 
-    code = "invalid_glossary"
-
     def __init__(self, message: str, logged: str | None = None) -> None:
         """Keep the message for the caller, and what a log may say: the same without terms."""
         super().__init__(message)
@@ -26,6 +24,8 @@ class InvalidGlossary(InvalidInput):
 
 class UnknownGlossary(InvalidGlossary):
     """No glossary has this name, or not for this pair."""
+
+    code = InvalidGlossary.code
 
 
 def glossary_of(entries: Iterable[Entry]) -> Glossary:

@@ -102,10 +102,7 @@ def _language(tag: str) -> str:
 
 
 def glossary_in_file(path: Path, pair: Pair) -> Glossary:
-    """Return the glossary of one file, for the command line; raise InvalidGlossary.
-
-    A table of two columns serves the wanted pair, whatever its name.
-    """
+    """Return the glossary of one file for a pair, which a table of two columns need not name; raise InvalidGlossary."""
     wanted = canonical(pair[0]), canonical(pair[1])
     try:
         own = pair_of_name(path)

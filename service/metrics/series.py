@@ -23,13 +23,12 @@ from prometheus_client import (
 from service import __version__
 from service.engine import (
     LEAST_ATTENTION,
-    CoverageMeasured,
     EngineError,
     EngineEvent,
     LoadChanged,
+    Measured,
     ModelInfo,
     ModelState,
-    QualityMeasured,
     RequestRejected,
     RunFailed,
     SentenceFinished,
@@ -37,7 +36,6 @@ from service.engine import (
     SentencesLookedUp,
     StageDone,
     StepDone,
-    ignores_stages,
 )
 from service.metrics.processes import EngineProcessCollector
 
@@ -69,7 +67,7 @@ COUNTERS = {
     "sentences": ("Translated sentences", "model", "finish_reason"),
     "tokens": ("Tokens of translated sentences, including the end token", "model", "side"),
     "cache_sentences": (
-        "Sentences that were looked up in the cache: hit (finished before), shared (with an equal sentence in flight) "
+        "Sentences that were looked up in the cache: hit (finished before), shared (equal to another of the request) "
         "or miss",
         *("model", "result"),
     ),
@@ -187,10 +185,7 @@ class Metrics:
         self._gauge("http_requests_in_flight").inc()
 
     def request_finished(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count a request that was answered, or whose client disconnected (status 499).
-
-        `route` is the template of the route, never the path.
-        """
+        """Count an answer by the template of its route, never the path; 499: the client disconnected."""
         self._gauge("http_requests_in_flight").dec()
         self._counter("http_requests", route, method if method in METHODS else OTHER, str(status)).inc()
         self._histogram("http_request_seconds", route).observe(seconds)
@@ -222,7 +217,6 @@ class Metrics:
 
     # The engine's events, from its threads; prometheus_client has its own locks.
 
-    @ignores_stages
     def record(self, event: EngineEvent) -> None:
         """Record an event of the engine; one that has no metric is ignored."""
         match event:
@@ -241,16 +235,8 @@ class Metrics:
                 self._counter("cache_sentences", model, "hit").inc(hits)
                 self._counter("cache_sentences", model, "shared").inc(shared)
                 self._counter("cache_sentences", model, "miss").inc(misses)
-            case QualityMeasured(model, quality):
-                self._histogram("sentence_quality", model).observe(quality)
-            case CoverageMeasured(model, coverage):
-                self._histogram("source_coverage", model).observe(coverage)
-            case _:
-                self._record_refusal(event)
-
-    def _record_refusal(self, event: EngineEvent) -> None:
-        """Record that sentences were not translated."""
-        match event:
+            case Measured(model, what, value):
+                self._histogram(what, model).observe(value)
             case SentencesCancelled(model, sentences):
                 self._counter("sentences_cancelled", model).inc(sentences)
             case RequestRejected(model, reason):

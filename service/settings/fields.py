@@ -104,7 +104,7 @@ class Settings(LimitSettings):
     cache_mb: int = setting(
         64,  # about 30,000 sentences
         "Memory for finished sentences, in MiB, in the process that answers HTTP: a sentence that comes again is "
-        "answered at once, and equal sentences in flight are translated once. The answers are the same bytes. 0 "
+        "answered at once, and equal sentences of a request are translated once. The answers are the same bytes. 0 "
         "switches both off",
         ge=0,
         le=65536,

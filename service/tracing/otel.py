@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from service import __version__
-from service.engine import CallStage, EventListener, tee
+from service.engine import CallStage, EngineEvent, EventListener
 from service.logs import get_logger
 from service.tracing import TracingError
 
@@ -75,7 +75,13 @@ class OpenTelemetry:
 
     def listening(self, listener: EventListener) -> EventListener:
         """Return a listener that traces the stages of calls and passes every event on."""
-        return tee(listener, lambda event: self.stage(event) if isinstance(event, CallStage) else None)
+
+        def hear(event: EngineEvent) -> None:
+            if isinstance(event, CallStage):
+                self.stage(event)
+            listener(event)
+
+        return hear
 
     def close(self) -> None:
         """Send the remaining spans and stop the thread that sends."""

@@ -13,7 +13,7 @@ from service.engine.jobs import Hypothesis
 from service.engine.search.beam_search import Beam, candidates_for
 from service.engine.search.options import complete, search_options
 from service.engine.text.segmentation import SegmentationOptions, segment_text
-from service.engine.text.tokenizer import Tokenizer
+from service.engine.text.tokenizer import Tokenizer, Tokenizers
 from service.engine.types import TranslationOptions
 from tests.support.tiny_networks import bahdanau, network, transformer
 from training.data.subwords import train_tokenizer
@@ -101,7 +101,8 @@ def test_both_find_the_same_tokens_in_each_word(library: tokenizers.Tokenizer, t
 @pytest.mark.parametrize("text", SENTENCES)
 def test_both_cut_at_the_same_places(library: tokenizers.Tokenizer, text: str, wrap: int) -> None:
     segmentation = SegmentationOptions("en", wrap, 256, split=False)
-    expected = segment_text(text, Tokenizer(library, SpecialIds(0, 1, 2)), segmentation)
+    tokenizer = Tokenizer(library, SpecialIds(0, 1, 2))
+    expected = segment_text(text, Tokenizers(tokenizer, tokenizer), segmentation)
     found = segments_of(text, library, SearchOptions(max_length=256, wrap_tokens=wrap))
     assert [(each.start, each.end, each.ids) for each in found] == [
         (each.start, each.end, each.ids) for each in expected

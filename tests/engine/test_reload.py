@@ -171,7 +171,7 @@ async def test_a_bundle_whose_load_hangs_is_refused_in_time_and_holds_up_no_othe
             go_on.wait(60)
         return load_scripted(bundle, settings)
 
-    monkeypatch.setattr("service.engine.registry.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("service.engine.thread_pools.GRACE_SECONDS", 0.0)
     write_model(FR)
     registry = Registry(tmp_path, EngineSettings(load_seconds=2.0))
     await registry.start()

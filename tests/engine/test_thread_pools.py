@@ -9,7 +9,6 @@ import pytest
 
 from service.engine.errors import Overloaded
 from service.engine.thread_pools import BoundedPool, in_daemon_thread
-from service.engine.time_limit import TimeLimit
 
 
 @pytest.fixture
@@ -66,31 +65,3 @@ async def test_whoever_waits_for_a_thread_that_hangs_may_leave(go_on: threading.
     waiting.cancel()
     await asyncio.wait([waiting], timeout=5)
     assert waiting.cancelled()
-
-
-async def test_a_wait_ends_at_its_limit_and_the_task_and_an_outer_limit_go_on() -> None:
-    with TimeLimit(30) as outer:
-        with pytest.raises(TimeoutError), TimeLimit(0.01) as limit:
-            await asyncio.sleep(30)
-        await asyncio.sleep(0)  # the task is not cancelled any more
-    assert limit.expired
-    assert not outer.expired
-
-
-@pytest.mark.parametrize("seconds", [30.0, 0.0])
-async def test_the_cancellation_by_another_task_counts(seconds: float) -> None:
-    async def waiting() -> None:
-        with TimeLimit(seconds):
-            await asyncio.sleep(30)
-
-    task = asyncio.create_task(waiting())
-    await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
-async def test_an_error_of_the_work_is_its_own() -> None:
-    with pytest.raises(TimeoutError, match="the work's own"), TimeLimit(30) as limit:
-        raise TimeoutError("the work's own")
-    assert not limit.expired

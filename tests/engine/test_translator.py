@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from service.engine.cache.results import ResultCache
-from service.engine.cache.worker import CachedWorker
+from service.engine.cache import CachedWorker, ResultCache
 from service.engine.errors import DeadlineExceeded, InvalidOption, InvalidText, Overloaded
 from service.engine.events import ignore_event
 from service.engine.jobs import Hypothesis, SentenceJob

@@ -47,8 +47,6 @@ def serving(*bundles: Bundle, processes: int = 1) -> Iterator[Serving]:
     restarts: list[str] = []
     with EngineCluster(processes, on_restart=restarts.append) as cluster:
         workers = [cluster.open(bundle, EngineSettings(), ignore_event).worker for bundle in bundles]
-        for worker in workers:
-            worker.start()
         yield Serving(cluster, workers, restarts)
         for worker in workers:
             worker.stop()

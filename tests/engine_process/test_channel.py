@@ -12,7 +12,6 @@ import pytest
 import uvloop
 
 from service.engine import (
-    EngineFailure,
     Hypothesis,
     LoadChanged,
     SearchOptions,
@@ -25,9 +24,8 @@ from service.engine import (
 from service.engine.jobs import WeightSelection
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from service.engine_process import channel as channel_module
-from service.engine_process.channel import MessageChannel
-from service.engine_process.protocol import Cancel, Done, EventReport, Failed, FromEngine, Translate
-from service.engine_process.server.engine_server import latest_loads
+from service.engine_process.channel import MessageChannel, framed
+from service.engine_process.protocol import Cancel, Done, EventReport, Translate
 
 Start = Callable[..., "End"]
 
@@ -77,14 +75,14 @@ def test_messages_arrive_in_order_in_both_directions(start: Start) -> None:
     assert [one.next() for _ in range(500)] == [-number for number in range(500)]
 
 
-def test_messages_that_may_wait_go_before_the_next_and_may_be_made_fewer(start: Start) -> None:
-    one, other = start(combine=lambda messages: messages[-2:]), start()
+def test_messages_that_may_wait_go_before_the_next(start: Start) -> None:
+    one, other = start(), start()
     for number in range(5):
         one.send_later(number)
     with pytest.raises(queue.Empty):
         other.received.get(timeout=0.1)
     one.send("now")
-    assert [other.next(), other.next()] == [4, "now"]
+    assert [other.next() for _ in range(6)] == [0, 1, 2, 3, 4, "now"]
 
 
 def test_a_channel_whose_other_end_reads_nothing_says_that_it_is_full(
@@ -114,17 +112,9 @@ def test_what_was_sent_before_hanging_up_still_arrives_and_sending_to_nobody_har
     other.send("too late")
 
 
-class Stubborn:
-    """Cannot be pickled."""
-
-    def __reduce__(self) -> str:
-        raise MemoryError
-
-
-def test_a_message_that_fails_on_either_side_does_not_cost_the_others(
+def test_a_message_that_cannot_be_handled_does_not_cost_the_others(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reported: list[object] = []
     received: queue.Queue[Any] = queue.Queue()
 
     def receive(message: object) -> None:
@@ -132,15 +122,27 @@ def test_a_message_that_fails_on_either_side_does_not_cost_the_others(
             raise RuntimeError
         received.put(message)
 
-    one, other, stubborn = start(undelivered=reported.append), start(receive=receive), Stubborn()
-    for message in ("before", "bad", stubborn):
-        one.send_later(message)
-    one.send("after")
+    one, other = start(), start(receive=receive)
+    for message in ("before", "bad", "after"):
+        one.send(message)
     one.send("later")
     assert [received.get(timeout=60) for _ in range(3)] == ["before", "after", "later"]
-    assert reported == [stubborn]
     assert "could not be handled" in caplog.text
     assert not other.closed.is_set()
+
+
+class Stubborn:
+    """Cannot be pickled."""
+
+    def __reduce__(self) -> str:
+        raise MemoryError
+
+
+def test_a_message_that_cannot_be_pickled_ends_the_connection_so_that_every_waiting_call_fails(start: Start) -> None:
+    one, other = start(), start()
+    one.send(Stubborn())
+    assert one.closed.wait(10)
+    assert other.closed.wait(10)
 
 
 class Careless:
@@ -254,25 +256,17 @@ def test_a_message_arrives_as_it_was_sent(message: object) -> None:
     assert pickle.loads(pickle.dumps(message, pickle.HIGHEST_PROTOCOL)) == message
 
 
-def load(worker: int, rows: int) -> EventReport:
-    return EventReport(worker, LoadChanged(f"model {worker}", rows, rows, 0))
-
-
-def test_only_the_last_load_of_each_worker_is_sent_and_everything_else_in_its_order() -> None:
-    step = EventReport(1, StepDone("model 1", 4, 0.001))
-    failed = Failed(7, EngineFailure("no"))
-    messages: list[FromEngine] = [load(1, 1), step, load(2, 5), load(1, 2), step, failed, load(1, 3), step]
-    assert latest_loads(messages) == [step, load(2, 5), step, failed, load(1, 3), step]
-
-
-async def test_what_is_sent_in_one_round_of_the_event_loop_goes_together(start: Start) -> None:
+async def test_what_is_sent_in_one_round_of_the_event_loop_goes_together(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     batches: list[int] = []
 
-    def counted(messages: list[Any]) -> list[Any]:
+    def counted(messages: list[Any]) -> bytes:
         batches.append(len(messages))
-        return messages
+        return framed(messages)
 
-    one, other = start(combine=counted), start()
+    monkeypatch.setattr(channel_module, "framed", counted)
+    one, other = start(), start()
     one.channel.send_soon("without a loop")
     one.channel.receive_on(asyncio.get_running_loop())
     for number in range(3):

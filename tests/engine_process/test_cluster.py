@@ -49,7 +49,6 @@ def opened(
     events: list[EngineEvent] | None = None,
 ) -> Iterator[Any]:
     worker, _ = cluster.open(bundle, settings or EngineSettings(), ignore_event if events is None else events.append)
-    worker.start()
     yield worker
     worker.stop()
 
@@ -70,7 +69,6 @@ def test_translations_and_attention_are_those_of_the_engine_itself(
     wanted = WeightSelection((0, 0))
     asked = [replace(first, score=wanted), *others]
     local, placement = load_worker(bundle, EngineSettings(), ignore_event)
-    local.start()
     engines: tuple[Any, ...] = (worker, local)
     given, expected = ([future.result(20) for future in each.submit_all(asked)] for each in engines)
     assert cluster.open(bundle, EngineSettings(), ignore_event).placement == placement

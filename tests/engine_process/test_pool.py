@@ -16,15 +16,9 @@ def job(tokens: int) -> SentenceJob:
     return SentenceJob((5, *[4] * (tokens - 2), 2), SearchOptions(beam_size=1, max_length=64))
 
 
-def started(*workers: MirrorWorker) -> WorkerPool:
-    pool = WorkerPool(workers)
-    pool.start()
-    return pool
-
-
 def test_the_next_goes_to_whoever_has_least_in_hand() -> None:
     one, other = MirrorWorker(held=True), MirrorWorker(held=True)
-    pool = started(one, other)
+    pool = WorkerPool([one, other])
     pool.submit_all([job(30)])
     pool.submit_all([job(4), job(4), job(4)])
     assert (len(one.jobs), len(other.jobs)) == (1, 3)
@@ -40,7 +34,7 @@ def test_the_next_goes_to_whoever_has_least_in_hand() -> None:
 def test_a_request_that_one_of_them_refuses_is_taken_back_from_the_others() -> None:
     one, other = MirrorWorker(held=True), MirrorWorker(held=True, error=NotReady("It has stopped."))
     with pytest.raises(NotReady):
-        started(one, other).submit_all([job(4), job(4)])
+        WorkerPool([one, other]).submit_all([job(4), job(4)])
     assert all(future.cancelled() for future in one.futures)
 
 
@@ -65,7 +59,7 @@ def test_it_runs_and_shows_life_while_one_of_them_does(states: tuple[str, str], 
 
 def test_one_that_is_being_restarted_or_hangs_is_given_nothing() -> None:
     lost, hanging, well = MirrorWorker(), MirrorWorker(), MirrorWorker()
-    pool = started(lost, hanging, well)
+    pool = WorkerPool([lost, hanging, well])
     lost.state = WorkerState.RESTARTING
     hanging.heartbeat -= 60.0
     for future in pool.submit_all([job(8) for _ in range(6)]):
@@ -83,5 +77,5 @@ def test_one_that_is_being_restarted_or_hangs_is_given_nothing() -> None:
 def test_there_is_room_while_one_of_them_has_some() -> None:
     full = MirrorWorker(queue_status=QueueStatus(full=True, seconds=9.0))
     free = MirrorWorker(queue_status=QueueStatus(full=False, seconds=2.0))
-    assert started(full, free).status.queue == QueueStatus(full=False, seconds=2.0)
-    assert started(full, full).status.queue.full
+    assert WorkerPool([full, free]).status.queue == QueueStatus(full=False, seconds=2.0)
+    assert WorkerPool([full, full]).status.queue.full

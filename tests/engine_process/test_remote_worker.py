@@ -28,7 +28,7 @@ class Far:
         self.full = self.has_unread = False
         pending = PendingCalls(cancelled=lambda _worker, _number: None)
         self.worker = RemoteWorker("toy", 3, self, pending, self.heard.append)
-        self.worker.start()
+        self.worker.mark_loaded()
 
     def send(self, message: ToEngine) -> None:
         self.sent.append(message)
@@ -95,7 +95,7 @@ def test_a_job_that_was_sent_while_its_process_went_fails(far: Far) -> None:
     def dies_and_comes_back(message: ToEngine) -> None:
         if isinstance(message, Translate):
             far.worker.mark_lost()
-            far.worker.mark_reloaded()
+            far.worker.mark_loaded()
 
     far.send = dies_and_comes_back  # type: ignore[method-assign]
     [future] = far.worker.submit_all([JOB])

@@ -23,7 +23,7 @@ from tests.robustness.inputs import ADVERSARIAL, ATTACKS
 from tests.support.documents import ODF, ODT_TEXT, packed, pdf_with_text, saved, through, upper
 from tests.support.server import ServerProcess, running
 from tests.support.toy_onnx import write_speaking_bundle
-from tests.support.vocabulary import small_tokenizer
+from tests.support.vocabulary import small_tokenizers
 
 PAIR = {"source": "en", "target": "fr"}
 CUE = "00:00:01,000 --> 00:00:02,000"
@@ -211,9 +211,9 @@ def test_nobody_waits_for_a_hostile_text(server: ServerProcess, route: str, atta
 
 @pytest.mark.parametrize("attack", [*ATTACKS, *ADVERSARIAL])
 def test_a_text_is_cut_in_linear_time(attack: str) -> None:
-    text, tokenizer = {**ATTACKS, **ADVERSARIAL}[attack], small_tokenizer()
+    text, tokenizers = {**ATTACKS, **ADVERSARIAL}[attack], small_tokenizers()
     begun = time.process_time()
-    segment_text(text, tokenizer, SegmentationOptions("en", 128, 256, values=ValueRules("en", "fr")))
+    segment_text(text, tokenizers, SegmentationOptions("en", 128, 256, values=ValueRules("en", "fr")))
     took = time.process_time() - begun
     assert took < (2 if attack in ATTACKS else 10)  # half a second; the square of the length took minutes
 

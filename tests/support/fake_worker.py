@@ -38,7 +38,7 @@ class MirrorWorker:
     has_self_attention: bool = True
     heartbeat: float = field(default_factory=time.monotonic)
     queue_status: QueueStatus = field(default_factory=QueueStatus)
-    state: WorkerState = WorkerState.NEW
+    state: WorkerState = WorkerState.RUNNING
     jobs: list[SentenceJob] = field(default_factory=list)
     forced: list[ScoringRequest] = field(default_factory=list)
     futures: list[Future[SentenceResult]] = field(default_factory=list)
@@ -48,16 +48,10 @@ class MirrorWorker:
     def status(self) -> WorkerStatus:
         return WorkerStatus(self.state, self.state is WorkerState.RUNNING, self.heartbeat, self.queue_status)
 
-    def start(self) -> None:
-        self.state = WorkerState.RUNNING
-
     def stop(self, drain: float = 0.0) -> None:
         self.state, self.stopped_with = WorkerState.STOPPED, drain
 
     def retire(self) -> None:
-        self.state = WorkerState.STOPPED
-
-    def close(self) -> None:
         self.state = WorkerState.STOPPED
 
     def check_room(self, deadline: float | None = None) -> None:

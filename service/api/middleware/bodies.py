@@ -22,7 +22,7 @@ from service.api.paths import UPLOADS
 from service.api.request_body import BODY
 from service.api.state import Service
 from service.documents.format import MIB
-from service.engine import CallStage, TimeLimit
+from service.engine import CallStage
 
 BUFFERED = 134_217_728  # bytes of the bodies of all requests at one time; one body always fits
 SHARE = 4  # one address may use a quarter of the memory for bodies
@@ -79,7 +79,7 @@ class BodyMiddleware:
         if connection is not None and connection.arrived:
             return await _read_parts(receive, reserve, limit)
         try:
-            with TimeLimit(self.timeout):
+            async with asyncio.timeout(self.timeout):
                 return await _read_parts(receive, reserve, limit)
         except TimeoutError:
             raise ApiError(

@@ -88,10 +88,7 @@ def _attaches(character: str) -> bool:
 
 
 def group(tokens: Sequence[Token], spans: Sequence[Span], shift: int = 0) -> Groups:
-    """Return the indices of the tokens of each word; special tokens belong to none.
-
-    `shift` is the position at which the text of the spans begins in the text of the tokens.
-    """
+    """Return the indices of the tokens of each word, not of special ones; the text of the spans begins at `shift`."""
     return word_groups([None if token.special else token.start - shift for token in tokens], spans)
 
 

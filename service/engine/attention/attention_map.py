@@ -20,7 +20,7 @@ AXES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
+class Axis:
     """The tokens that a view shows along one axis, and the model's tokens that each consists of."""
 
     shown: tuple[Token, ...]
@@ -53,9 +53,9 @@ def build_map(
     """
     assert pair.scores is not None, "a worker answers with the requested scores"
     options = _resolved(options)
-    source = _axis(texts[0], pair.source_tokens, options.tokens)
-    target = _axis(texts[1], pair.target_tokens, options.tokens)
-    read = _axis(texts[1], (begin, *pair.target_tokens[:-1]), options.tokens)
+    source = axis_of(texts[0], pair.source_tokens, options.tokens)
+    target = axis_of(texts[1], pair.target_tokens, options.tokens)
+    read = axis_of(texts[1], (begin, *pair.target_tokens[:-1]), options.tokens)
     rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, read)}[options.kind]
     weights = _weights(pair.scores, options, align, rows, columns)
     aligning = alignment_weights(pair.scores.cross_attention, align)
@@ -136,13 +136,13 @@ def _joined_scores(found: Sequence[AttentionScores]) -> AttentionScores | None:
     )
 
 
-def _links(weights: FloatArray, source: _Axis, target: _Axis, align: AlignmentHead, options: AttentionOptions) -> Links:
+def _links(weights: FloatArray, source: Axis, target: Axis, align: AlignmentHead, options: AttentionOptions) -> Links:
     """Return the links by the positions of the tokens in the answer."""
     found = links(weights, source.plain, target.plain, align.threshold)
     return found if options.specials == "keep" else alignment.without_specials(found, source.shown, target.shown)
 
 
-def _scores(result: ScoringResult, step: Step | None, rows: _Axis, columns: _Axis) -> AttentionScores | None:
+def _scores(result: ScoringResult, step: Step | None, rows: Axis, columns: Axis) -> AttentionScores | None:
     """Return the scores behind the weights of the axes' tokens, if there are any."""
     found = result.scores
     if found is None:
@@ -177,7 +177,7 @@ def _step(options: AttentionOptions, align: AlignmentHead) -> Step | None:
     return align.step if options.kind == "cross" and options.layer == options.head == "align" else "produce"
 
 
-def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
+def _without_unread(weights: FloatArray, rows: Axis, last: int) -> FloatArray:
     """Return weights [T, S] with NaN in the row of the model's last token, which no step reads."""
     unread = [row for row, group in enumerate(rows.groups) if last in group]
     known = weights.copy()
@@ -186,7 +186,7 @@ def _without_unread(weights: FloatArray, rows: _Axis, last: int) -> FloatArray:
 
 
 def _weights(
-    scores: ScoringResult, options: AttentionOptions, align: AlignmentHead, rows: _Axis, columns: _Axis
+    scores: ScoringResult, options: AttentionOptions, align: AlignmentHead, rows: Axis, columns: Axis
 ) -> FloatArray:
     """Return the requested weights of the tokens that the two axes show."""
     if options.kind == "cross" and options.layer == options.head == "align":
@@ -204,7 +204,7 @@ def _weights(
 
 
 def _token_scores(
-    pair: SentenceDetail, target: _Axis, options: AttentionOptions
+    pair: SentenceDetail, target: Axis, options: AttentionOptions
 ) -> tuple[tuple[float, ...], tuple[int, ...]]:
     """Return the log-probability and the rank of each target token that is shown."""
     shown = [
@@ -218,18 +218,13 @@ def _token_scores(
     return logprobs, tuple(max(int(ranks[i]) for i in group) for group in shown)
 
 
-def shown_tokens(text: str, tokens: Sequence[Token], kind: TokenKind) -> tuple[tuple[Token, ...], Groups]:
-    """Return the tokens or words that a view shows, and the positions of the tokens that each consists of."""
-    axis = _axis(text, tokens, kind)
-    return axis.shown, axis.groups
-
-
-def _axis(text: str, tokens: Sequence[Token], kind: str) -> _Axis:
+def axis_of(text: str, tokens: Sequence[Token], kind: TokenKind) -> Axis:
+    """Return the tokens or words of a text that a view shows."""
     if kind == "subword":
-        return _Axis(tuple(tokens), [[number] for number in range(len(tokens))])
+        return Axis(tuple(tokens), [[number] for number in range(len(tokens))])
     groups = alignment.group(tokens, alignment.words(text, tokens))
     groups = alignment.with_specials(groups, tokens)
-    return _Axis(alignment.word_tokens(tokens, groups, text), groups)
+    return Axis(alignment.word_tokens(tokens, groups, text), groups)
 
 
 def _kept(tokens: tuple[Token, ...], options: AttentionOptions) -> tuple[Token, ...]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from service.bundle.alignment import Groups
-from service.engine.attention.attention_map import shown_tokens
+from service.engine.attention.attention_map import axis_of
 from service.engine.errors import TooManyWeights
 from service.engine.jobs import FloatArray
 from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail, Token
@@ -19,12 +19,9 @@ MOST_OCCLUDED = 64  # parts of one sentence; each is one scoring run more
 
 
 def occluded_parts(text: str, tokens: Sequence[Token], options: AttentionOptions) -> tuple[tuple[Token, ...], Groups]:
-    """Return the tokens or words of a source that are removed, one at a time, and the subwords of each.
-
-    Special ones stay. Raise TooManyWeights if there are too many.
-    """
-    shown, groups = shown_tokens(text, tokens, options.tokens)
-    kept = [(token, group) for token, group in zip(shown, groups, strict=True) if not token.special]
+    """Return the tokens or words of a source that are removed, and the subwords of each; raise TooManyWeights."""
+    axis = axis_of(text, tokens, options.tokens)
+    kept = [(token, group) for token, group in zip(axis.shown, axis.groups, strict=True) if not token.special]
     if len(kept) > MOST_OCCLUDED:
         raise TooManyWeights(
             f"The text has {len(kept)} {options.tokens}s, and occlusion removes each once; at most {MOST_OCCLUDED} "
@@ -47,9 +44,8 @@ def with_occlusion(
     """
     assert pair.scores is not None
     lost = np.stack([pair.scores.logprobs - logprobs for logprobs in without], axis=1)  # [T, C]
-    shown, groups = shown_tokens(found.target_text, pair.target_tokens, options.tokens)
-    keep = options.specials == "keep"
-    rows = [group for token, group in zip(shown, groups, strict=True) if keep or not token.special]
+    axis, keep = axis_of(found.target_text, pair.target_tokens, options.tokens), options.specials == "keep"
+    rows = [group for token, group in zip(axis.shown, axis.groups, strict=True) if keep or not token.special]
     weights = np.stack([lost[group].sum(axis=0) for group in rows]).astype(np.float32)
     return replace(
         found, kind="occlusion", weights=weights, column_tokens=parts, layer="all", head="all", step="produce"

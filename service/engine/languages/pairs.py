@@ -32,10 +32,6 @@ class PairTranslator(Protocol):
     """The part of a translator that the choice needs."""
 
     @property
-    def name(self) -> str:
-        """Return the bundle's name."""
-
-    @property
     def info(self) -> ModelInfo:
         """Return the description of the model."""
 
@@ -59,7 +55,7 @@ class Pairs(Generic[AnyServed]):
         infos = [translator.info for translator in served]
         self._languages = Languages.of(infos)
         self._preferred = preferred
-        self._by_name = {translator.name: translator for translator in served}
+        self._by_name = {translator.info.name: translator for translator in served}
         self._owners: dict[Pair, list[ModelInfo]] = {}
         for info in infos:
             for pair in dict.fromkeys(pairs_of(info)):
@@ -82,12 +78,12 @@ class Pairs(Generic[AnyServed]):
         usual = [t for t in fitting if not t.info.gallery]
         if not model:
             if not usual:
-                names = ", ".join(t.name for t in fitting)
+                names = ", ".join(t.info.name for t in fitting)
                 raise UnsupportedPair(f"Only models of the gallery translate from {source} to {target}: {names}.")
             return _first_working(usual)
-        named = [t for t in fitting if t.name == model] or [t for t in usual if t.info.architecture == model]
+        named = [t for t in fitting if t.info.name == model] or [t for t in usual if t.info.architecture == model]
         if not named:
-            names = ", ".join(sorted({t.name for t in fitting} | {t.info.architecture for t in usual}))
+            names = ", ".join(sorted({t.info.name for t in fitting} | {t.info.architecture for t in usual}))
             raise UnknownModel(f"There is no model {model[:64]!r} from {source} to {target}; available: {names}.")
         return named[0]
 
@@ -169,20 +165,18 @@ def scores(info: ModelInfo, pair: tuple[str, str]) -> dict[Test, float]:
 
 
 def comparison_tests(cards: Sequence[Mapping[Test, float]]) -> list[Test]:
-    """Return what models are compared on: one test, and all others of its metric that every card with it has, too."""
-    first = most_common_test(cards)
-    if first is None:
-        return []
-    having = [card for card in cards if first in card]
-    return [test for test in having[0] if test[1] == first[1] and all(test in card for card in having)]
+    """Return what models are compared on: one test, and all others of its metric that every card with it has, too.
 
-
-def most_common_test(cards: Sequence[Mapping[Test, float]]) -> Test | None:
-    """Return the test for the comparison: the one on most cards, then on the longest card, then the first on it."""
+    That test is on most cards, then on the longest card, then the first on it.
+    """
     counts = Counter(test for card in cards for test in card)
 
     def key(test: Test) -> tuple[int, int, int, Test]:
         own = [card for card in cards if test in card]
         return -counts[test], -max(map(len, own)), min(list(card).index(test) for card in own), test
 
-    return min(counts, key=key, default=None)
+    first = min(counts, key=key, default=None)
+    if first is None:
+        return []
+    having = [card for card in cards if first in card]
+    return [test for test in having[0] if test[1] == first[1] and all(test in card for card in having)]

@@ -10,9 +10,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from service.engine.errors import DeadlineExceeded, EngineError, ModelNotOpened, NotReady, Overloaded
 from service.engine.lazy.memory import MEBIBYTE
@@ -21,7 +21,6 @@ from service.engine.scheduling.admission import LONGEST_WAIT
 RETRY_SECONDS = 5.0  # after a failed opening, before the next attempt; meanwhile requests get the same error
 TURN_SECONDS = 10.0  # that a busy model stays open while requests for others wait
 CHECK_SECONDS = 0.25  # between two checks of the memory in use, when requests end
-MOST_WAITING = 8192  # requests that may wait for one model to be opened
 _LOG = logging.getLogger(__name__)
 
 
@@ -37,7 +36,6 @@ class ManagedModel:
     state: Literal["closed", "opening", "open", "closing"] = "closed"
     users: int = 0  # running requests
     waiting: int = 0  # requests that wait for the opening
-    pinned: int = 0  # holders that prevent its closing
     retired: bool = False  # no request can come any more
     opened_at: float = 0.0
     used_at: float = 0.0
@@ -48,8 +46,8 @@ class ManagedModel:
 
     @property
     def unused(self) -> bool:
-        """Return whether it is open and nothing holds it."""
-        return self.state == "open" and not (self.users or self.pinned)
+        """Return whether it is open and no request uses it."""
+        return self.state == "open" and not self.users
 
 
 class OpenModels:
@@ -87,24 +85,16 @@ class OpenModels:
             self._touch(model)
             self._released(model)
 
-    @contextlib.contextmanager
-    def pinning(self, model: ManagedModel) -> Iterator[None]:
-        """Prevent the closing of a model; it is not opened for this."""
-        model.pinned += 1
-        try:
-            yield
-        finally:
-            model.pinned -= 1
-            self._released(model)
-
     def check(self, model: ManagedModel) -> None:
         """Raise the error that a request for a closed model gets at once."""
         if self._stopping:
             raise NotReady(f"The model {model.name} is stopping and accepts no requests.")
         if self.recently_failed(model):
-            raise ModelNotOpened.of(model.name, model.retry_at - self._clock())
-        if model.waiting >= MOST_WAITING:
-            raise Overloaded(f"Too many requests wait for the model {model.name} to be opened; try again later.")
+            raise ModelNotOpened(
+                f"The model {model.name} could not be opened; its operator finds the reason in the log. Try again "
+                "later.",
+                model.retry_at - self._clock(),
+            )
 
     def recently_failed(self, model: ManagedModel) -> bool:
         """Return whether the last opening failed so recently that no new attempt is made."""
@@ -166,16 +156,16 @@ class OpenModels:
 
     def _turn_is_over(self, model: ManagedModel) -> bool:
         """Return whether new requests for an open model wait behind those for closed ones."""
-        if not self._queue or model.pinned or self._clock() - model.opened_at < TURN_SECONDS:
+        if not self._queue or self._clock() - model.opened_at < TURN_SECONDS:
             return False
-        open_ones = [each for each in self._models if each.state == "open" and not each.pinned]
+        open_ones = [each for each in self._models if each.state == "open"]
         return model is min(open_ones, key=lambda each: each.opened_at)
 
     def _touch(self, model: ManagedModel) -> None:
         model.used_at, model.last_used = self._clock(), time.time()
 
     def _released(self, model: ManagedModel) -> None:
-        """Use the end of a request, or of a pin, to make room."""
+        """Use the end of a request to make room."""
         if model.unused and (model.retired or model.failed()):
             self._close(model)
         elif self._queue:
@@ -265,9 +255,8 @@ class OpenModels:
         self._advance()
         self._shrink()
 
-    def _start(self, work: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(work)
-        assert isinstance(task, asyncio.Task)
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

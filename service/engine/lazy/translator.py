@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import functools
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from service.bundle.load import Bundle, check_unchanged
-from service.engine.errors import EngineFailure, ModelNotOpened, NotEnoughMemory
+from service.engine.errors import ModelNotOpened, NotEnoughMemory
 from service.engine.events import EventListener, ignore_event
 from service.engine.lazy.memory import MEBIBYTE, expected_bytes, map_large_blocks, release_memory, resident_bytes
 from service.engine.lazy.open_models import ManagedModel, OpenModels
@@ -26,7 +25,6 @@ from service.engine.translation.translator import Translator
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 Load = Callable[[], Translator]
-GRACE_SECONDS = 1.0
 
 
 class LazyModel(ManagedModel):
@@ -40,36 +38,24 @@ class LazyModel(ManagedModel):
         super().__init__(info.name, expected, self._open, self._close, self._failed)
         self.bundle, self.info = bundle, info
         self.translator: Translator | None = None
-        self._loads = Loads()
-        self._load, self._seconds = load, seconds
+        self._load, self._loads = load, Loads(seconds)
 
     async def _open(self) -> None:
         """Check the files, load the translator and warm it up; raise EngineError."""
+        translator = await self._loads.run(self.bundle.manifest.name, self.bundle.folder, self._load)
         try:
-            async with asyncio.timeout(2 * self._seconds + GRACE_SECONDS):
-                translator = await self._started()
-        except TimeoutError:
-            raise EngineFailure(
-                f"{self.bundle.folder}: it was not loaded and warmed up within {2 * self._seconds:g} seconds."
-            ) from None
+            await self._loads.in_time(translator.start(), self.bundle.folder)
+        except BaseException:
+            await translator.stop(0.0)
+            raise
         self.translator = translator
         if self.info != translator.info:  # otherwise the same object stays: readers compare identities
             self.info = translator.info
 
-    async def _started(self) -> Translator:
-        """Load the translator in a thread and warm it up."""
-        translator = await self._loads.run(self.bundle.manifest.name, self.bundle.folder, self._load)
-        try:
-            await translator.start()
-        except BaseException:
-            await in_daemon_thread(translator.close, "closing")
-            raise
-        return translator
-
     async def _close(self) -> None:
         translator, self.translator = self.translator, None
         if translator is not None:
-            await in_daemon_thread(translator.close, "closing")
+            await translator.stop(0.0)
             del translator
         await in_daemon_thread(release_memory, "closing")
 
@@ -169,10 +155,6 @@ class LazyTranslator:
         """Stop the worker if it is open; running requests may finish within `drain` seconds."""
         if self._model.translator is not None:
             await self._model.translator.stop(drain)
-
-    def pinned(self) -> AbstractContextManager[None]:
-        """Keep the model open, if it is, as long as the context lasts."""
-        return self._models.pinning(self._model)
 
     @property
     def queue_status(self) -> QueueStatus:

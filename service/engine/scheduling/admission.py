@@ -12,7 +12,6 @@ LONGEST_WAIT = 0.5  # the share of its time that a request may wait: the measure
 MEMORY_SECONDS = 10.0  # after this time a measurement of the throughput counts a third
 LEAST_SECONDS = 0.5  # time with a queue that is needed before its throughput is known
 REFUSING = {
-    WorkerState.NEW: "is not ready",
     WorkerState.DRAINING: "is stopping",
     WorkerState.STOPPED: "is stopping",
     WorkerState.DEAD: "has failed",
@@ -46,10 +45,7 @@ def require_running(model: str, state: WorkerState) -> None:
 
 
 def admission_error(model: str, queue_status: QueueStatus, deadline: float | None, now: float) -> Overloaded | None:
-    """Return the error of a request that may not be queued: the queue is full, or too slow for the deadline.
-
-    `deadline` and `now` are on the same clock.
-    """
+    """Return the error of a request that may not be queued: the queue is full, or too slow for the deadline."""
     wait = queue_status.seconds
     too_slow = deadline is not None and wait is not None and wait > LONGEST_WAIT * (deadline - now)
     return overloaded(model, wait) if queue_status.full or too_slow else None

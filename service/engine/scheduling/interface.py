@@ -1,8 +1,6 @@
 """The interface of a worker for translators, and the wait of a call for its results on the event loop."""
 
 import asyncio
-import itertools
-import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
@@ -13,7 +11,6 @@ from service.engine.events import CallStage
 from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 from service.engine.scheduling.admission import WorkerStatus
 from service.engine.thread_pools import if_many
-from service.engine.time_limit import TimeLimit
 
 Result = TypeVar("Result")
 
@@ -25,17 +22,11 @@ class SentenceWorker(Protocol):
     def status(self) -> WorkerStatus:
         """Return the state of the worker and of its queue."""
 
-    def start(self) -> None:
-        """Start the thread."""
-
     def stop(self, drain: float = 0.0) -> None:
-        """Accept no more requests, let running ones finish within `drain` seconds, and fail the others; this blocks."""
+        """Let running requests finish within `drain` seconds, fail the others, and free the model; this blocks."""
 
     def retire(self) -> None:
         """Stop without a wait; no result is needed any more."""
-
-    def close(self) -> None:
-        """Stop at once and free the model's memory; this blocks."""
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise the error that submit_all would raise for the smallest request."""
@@ -94,10 +85,10 @@ async def within(deadline: float | None, work: Coroutine[object, object, Result]
     if deadline is None:
         return await work
     try:
-        with TimeLimit(deadline - time.monotonic()) as limit:
+        async with asyncio.timeout(deadline - time.monotonic()) as limit:
             return await work
     except TimeoutError:
-        if not limit.expired:
+        if not limit.expired():
             raise
         raise DeadlineExceeded("The translation was not finished in the time allowed.") from None
 
@@ -105,40 +96,11 @@ async def within(deadline: float | None, work: Coroutine[object, object, Result]
 async def _finish(futures: Sequence[Future[Result]]) -> list[Result]:
     try:
         if not all(future.done() for future in futures):  # from the cache: no turn of the event loop is needed
-            await _done(futures)
+            await asyncio.gather(*map(asyncio.wrap_future, futures))
         return [future.result() for future in futures]
     except BaseException:
         _give_up(futures)
         raise
-
-
-async def _done(futures: Sequence[Future[Result]]) -> None:
-    """Wait until all futures are done, or raise the error of the first that fails.
-
-    One signal wakes the event loop, however many futures there are; none does if its own thread resolves the last.
-    """
-    loop, thread = asyncio.get_running_loop(), threading.get_ident()
-    waiter: asyncio.Future[None] = loop.create_future()
-    done_before = itertools.count(1)
-
-    def wake(failed: Future[Result] | None) -> None:
-        if waiter.done():
-            return
-        error = None if failed is None or failed.cancelled() else failed.exception()
-        waiter.set_result(None) if error is None else waiter.set_exception(error)
-
-    def done(future: Future[Result]) -> None:
-        failed = future if future.cancelled() or future.exception() is not None else None
-        if next(done_before) < len(futures) and failed is None:
-            return
-        if threading.get_ident() == thread:
-            wake(failed)
-        elif not loop.is_closed():
-            loop.call_soon_threadsafe(wake, failed)
-
-    for future in futures:
-        future.add_done_callback(done)
-    await waiter
 
 
 def _give_up(futures: Sequence[Future[Result]]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from service.engine.errors import DeadlineExceeded, EngineError
 from service.engine.events import EventListener, RequestRejected
-from service.engine.jobs import MAX_BEAM_SIZE, ScoringRequest, ScoringResult, SentenceJob, SentenceResult
+from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
 DEFAULT_ROWS = 160  # on a CPU, a step of more rows takes longer and is no faster per row
 
@@ -21,15 +21,6 @@ class Budget:
     queued_tokens: int = 524_288
     max_overtakes: int = 16  # times that younger sentences may overtake a waiting one
 
-    def __post_init__(self) -> None:
-        """Raise ValueError if a sentence could wait for ever."""
-        if 0 < self.rows < MAX_BEAM_SIZE:
-            raise ValueError(f"rows is {self.rows}, but one sentence may need {MAX_BEAM_SIZE}")
-        if min(self.queued_sentences, self.queued_tokens) < 1 or self.max_overtakes < 0:
-            raise ValueError(
-                "queued_sentences and queued_tokens must be positive, and max_overtakes must not be negative"
-            )
-
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
@@ -38,13 +29,6 @@ class WorkerSettings:
     budget: Budget = field(default_factory=Budget)  # divided among the decode threads
     inter_threads: int = 0  # decode threads, each with its own batches; 0: chosen by device, or 1
     first_rows: int = 0  # a decode thread gets so many rows before the next one gets any; 0: all get equal parts
-
-    def __post_init__(self) -> None:
-        """Raise ValueError if a decode thread could not run the widest beam."""
-        if self.budget.rows and not 0 <= self.inter_threads <= self.budget.rows // MAX_BEAM_SIZE:
-            raise ValueError(
-                f"{self.inter_threads} decode threads need {MAX_BEAM_SIZE} rows each, but rows is {self.budget.rows}"
-            )
 
 
 @dataclass(slots=True, eq=False)

@@ -39,7 +39,7 @@ class RequestTable(OpenRequests):
         self._division = Division(self._scheduler, decoders, settings.first_rows)
         self._scoring = ScoringQueue()
         self._reported = (0, 0, 0)  # the rows, sentences and queue of the last LoadChanged
-        self._state = WorkerState.NEW
+        self._state = WorkerState.RUNNING
         self._heartbeats = [clock()] * decoders
         self._decoders_left = decoders
         self._failures: dict[str, int] = {}  # in a row, for each kind of run
@@ -99,11 +99,6 @@ class RequestTable(OpenRequests):
         return request.future
 
     # The life cycle of the worker.
-
-    def start(self) -> None:
-        """Accept requests from now on."""
-        with self._lock:
-            self._state = WorkerState.RUNNING
 
     def drain(self, seconds: float) -> None:
         """Accept no more requests, wait for all answers for at most this time, and tell the threads to end."""

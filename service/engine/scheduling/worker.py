@@ -55,7 +55,7 @@ class Worker:
     ) -> None:
         settings = settings or WorkerSettings()
         self.name = name
-        self._model = model
+        self._model, self._freed = model, False
         self._table = table = RequestTable(name, settings, on_event, clock)
         shared = (name, model, table, on_event, clock)
         self._stages = EncoderStage(*shared), ScoringStage(*shared)
@@ -66,6 +66,8 @@ class Worker:
         ]
         beside = [_thread(type(stage).__name__, stage.turn, table.stage_ended) for stage in self._stages]
         self._threads = [*beside, *self._decoders]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def status(self) -> WorkerStatus:
@@ -104,27 +106,18 @@ class Worker:
         """Cancel the request that was submitted under this id, unless it was answered."""
         self._table.cancel(request_id)
 
-    def start(self) -> None:
-        """Start the threads."""
-        self._table.start()
-        for thread in self._threads:
-            thread.start()
-
     def stop(self, drain: float = 0.0) -> None:
-        """Accept no more requests, let running ones finish within `drain` seconds, fail the others; this blocks."""
+        """Let running requests finish within `drain` seconds, fail the others, and free the model; this blocks."""
         self._table.drain(drain)
         for thread in self._threads:
-            if thread.is_alive():  # one that was not started cannot be joined
-                thread.join(JOIN_SECONDS)
+            thread.join(JOIN_SECONDS)
         self._table.fail_all(NotReady(f"The model {self.name} has been stopped."))
+        for loop in self._loops:
+            loop.clear()
+        if not self._freed:
+            self._freed = True
+            self._model.close()
 
     def retire(self) -> None:
         """Stop without a wait; open requests get NotReady."""
         self._table.retire()
-
-    def close(self) -> None:
-        """Stop at once and free the model's memory; this blocks."""
-        self.stop(0.0)
-        for loop in self._loops:
-            loop.clear()
-        self._model.close()

@@ -12,10 +12,7 @@ from service.engine.types import MAX_LENGTH_PENALTY, TranslationOptions
 
 
 def complete(options: TranslationOptions, defaults: DecodingDefaults) -> TranslationOptions:
-    """Return the options with the model's own settings for what they leave open.
-
-    Raises InvalidOption for the first option that is out of its range.
-    """
+    """Return the options with the model's settings for what they leave open; raise InvalidOption."""
     beam_size = defaults.beam_size if options.beam_size is None else options.beam_size
     length_penalty = defaults.length_penalty if options.length_penalty is None else options.length_penalty
     if not 1 <= beam_size <= MAX_BEAM_SIZE:

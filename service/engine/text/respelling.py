@@ -13,6 +13,7 @@ from pathlib import Path
 from service.bundle.wrapping import Span
 from service.engine.text.replacements import replaced
 from service.engine.text.spelling import WORD, Spelling, Words
+from service.engine.values.locales import language_of
 from service.engine.values.value import DIGIT_KINDS, Value
 
 CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
@@ -55,7 +56,7 @@ def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: S
         for word in WORD.finditer(text)
         if not any(word.start() < end and start < word.end() for start, end in protected)
     ]
-    language = languages[0].partition("-")[0].lower()
+    language = language_of(languages[0])
     capitals = is_in_capitals([word[0] for word in words], tokenizer)
     careless = not capitals and text[-1:] in _MARKS and _knows_capitals(text, tokenizer)
     read = text
@@ -75,7 +76,7 @@ def usual_spelling(
     text: str, words: Sequence[Span], tokenizer: Words, language: str, chosen: Sequence[int] = ()
 ) -> str:
     """Return a text with its words, or the chosen ones of them, in their usual spelling; it keeps its length."""
-    english = language.partition("-")[0].lower() == "en"
+    english = language_of(language) == "en"
     own = [text[start:end] for start, end in words]
     begins = [True, *(word.lower() in _TITLES for word in own)]
     small = [(words[at], _small(own[at], begins[at], tokenizer, english)) for at in chosen or range(len(words))]

@@ -34,15 +34,9 @@ class SegmentationOptions:
     glossary: Glossary | None = None  # its terms are values too
 
 
-def segment_text(
-    text: str, tokenizer: Tokenizer, segmentation: SegmentationOptions, target: Tokenizer | None = None
-) -> list[Sentence]:
-    """Return the sentences of a text, of at most `max_tokens` each; raise InvalidText for lone surrogates.
-
-    `target` is the tokenizer of the other side, if that is another one.
-    """
+def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> list[Sentence]:
+    """Return the sentences of a text, of at most `max_tokens` each; raise InvalidText for lone surrogates."""
     check_text(text)
-    tokenizers = Tokenizers(tokenizer, target or tokenizer)
     rules = segmentation.values if segmentation.respell else None
     if rules is not None and may_be_short(text):
         short = _read_otherwise(short_string, text, tokenizers, segmentation, rules)
@@ -51,25 +45,23 @@ def segment_text(
     return _segmented(text, tokenizers, segmentation, rules is not None and may_be_respelled(text))
 
 
-def readings(
-    text: str, tokenizer: Tokenizer, segmentation: SegmentationOptions, target: Tokenizer
-) -> Iterator[Sentence]:
+def readings(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> Iterator[Sentence]:
     """Yield what a model may read of a whole text as one sentence: first what a translation reads, at last the text.
 
     A part of a longer text may be read in other ways than the same text alone.
     """
     whole = replace(segmentation, split=False, wrap_tokens=segmentation.max_tokens)
     for options in (whole, replace(whole, respell=False)):
-        found = segment_text(text, tokenizer, options, target)
+        found = segment_text(text, tokenizers, options)
         if len(found) == 1:
             yield found[0]
     values = _with_places(_values(text, whole), text, 0, whole)
     if values:  # what is cut off at the ends of a text stands within a part
         limits = whole.wrap_tokens, whole.wrap_tokens
-        parts = [*_valued_sentences((text, values), (0, len(text)), Tokenizers(tokenizer, target), limits, whole)]
+        parts = [*_valued_sentences((text, values), (0, len(text)), tokenizers, limits, whole)]
         if len(parts) == 1:
             yield parts[0]
-    yield Sentence(text, 0, tokenizer.encode(text))
+    yield Sentence(text, 0, tokenizers.source.encode(text))
 
 
 def _segmented(
@@ -171,10 +163,7 @@ def _read_otherwise(
 def cut_at_values(
     sentence: Sentence, tokenizer: Tokenizer, segmentation: SegmentationOptions
 ) -> list[tuple[Sentence, str | None]]:
-    """Return the parts of a sentence between its values, which are copied then; and its terms, with their translations.
-
-    The other parts have None.
-    """
+    """Return the parts of a sentence between its values, which are copied, with None, and its terms, translated."""
     values = sentence.values
     copied = ((value.start, value.end) for value in values)
     parts: list[tuple[Sentence, str | None]] = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from service.bundle.alignment import Links, links, white_space_words
+from service.bundle.alignment import links, white_space_words
 from service.bundle.confidence import Confidence, signals_of
 from service.bundle.wrapping import Span, join
 from service.engine.attention import alignment
@@ -141,6 +141,9 @@ class Translated:
         """Return the details of two texts with these tokens."""
         assert self.weights is not None
         best = self.hypotheses[0]
+        sides = source, target
+        sources, targets = (alignment.plain_groups(tokens) for _, tokens, _ in sides)
+        own, other = (alignment.group(tokens, white_space_words(text), start) for text, tokens, start in sides)
         return SentenceDetail(
             source_text=source[0],
             target_text=target[0],
@@ -150,9 +153,9 @@ class Translated:
             target_tokens=tuple(target[1]),
             score=best.score,
             token_logprobs=best.logprobs,
-            alignment=token_links(self.weights, source[1], target[1], threshold),
+            alignment=links(self.weights, sources, targets, threshold),
             finish_reason=best.finish_reason,
-            word_alignment=word_links(self.weights, source, target, threshold),
+            word_alignment=links(self.weights, own, other, threshold),
             scores=self.scores,
         )
 
@@ -220,7 +223,7 @@ def assemble(
         if result.weights is not None
     )
     others = _alternatives(text, spans, results, best, tokenizers.target) if alternatives else []
-    placed = tuple(each.placed(start) for each, start in zip(qualities, joined.starts, strict=True))
+    placed = tuple(replace(each, start=start) for each, start in zip(qualities, joined.starts, strict=True))
     others = [other for other in others if other != joined.text][:alternatives]
     return Translation(joined.text, tuple(others), details, qualities=placed)
 
@@ -238,21 +241,3 @@ def _alternatives(
     most = max(map(len, texts), default=0)
     ranked = ([choices[rank if rank < len(choices) else 0] for choices in texts] for rank in range(1, most))
     return list(dict.fromkeys(join(text, spans, chosen).text for chosen in ranked))
-
-
-def token_links(
-    weights: FloatArray, source: Sequence[Token], target: Sequence[Token], threshold: float | None
-) -> Links:
-    """Return the links between tokens, without special ones."""
-    return links(weights, alignment.plain_groups(source), alignment.plain_groups(target), threshold)
-
-
-def word_links(weights: FloatArray, source: Side, target: Side, threshold: float | None) -> Links:
-    """Return the links between words, which white space separates.
-
-    Weights of subwords are summed over a source word and averaged over a target word.
-    """
-    sources, targets = (
-        alignment.group(tokens, white_space_words(text), shift) for text, tokens, shift in (source, target)
-    )
-    return links(weights, sources, targets, threshold)

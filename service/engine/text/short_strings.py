@@ -13,6 +13,7 @@ from service.bundle.wrapping import Span
 from service.engine.text.replacements import replaced
 from service.engine.text.respelling import is_in_capitals, usual_spelling
 from service.engine.text.spelling import WORD, Spelling, Words, is_within
+from service.engine.values.locales import language_of
 from service.engine.values.value import Value
 
 LONGEST = 100  # characters; nothing else is looked at in a longer text
@@ -29,7 +30,6 @@ _ENTITY = re.compile(r"&#?\w{1,31};")
 _SENTENCE_END = re.compile(r"[.!?。！？]['\"»”’)\]]*$")
 _ENDS = frozenset(".!?。！？")
 _BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]")
-_SPACED_COLON = ("fr",)
 
 
 def may_be_short(text: str) -> bool:
@@ -67,7 +67,7 @@ def short_string(
     small: str | None = None
     if capitals:
         small = usual_spelling(text, parts, tokenizer, languages[0])
-    elif _is_english(languages[0]) and len(parts) == len(words):
+    elif language_of(languages[0]) == "en" and len(parts) == len(words):
         small = _of_title(text, parts, tokenizer)
     no_stop = 0 < len(words) <= MOST_WORDS
     if mark is None and tail is None and small is None and not no_stop:
@@ -135,11 +135,7 @@ def _of_title(text: str, words: Sequence[Span], tokenizer: Words) -> str | None:
     return small
 
 
-def _is_english(language: str) -> bool:
-    return language.partition("-")[0].lower() == "en"
-
-
 def _tail(tail: str, target: str) -> str:
     if not tail.endswith(":"):
         return tail
-    return " :" if target.partition("-")[0].lower() in _SPACED_COLON else ":"
+    return " :" if language_of(target) == "fr" else ":"

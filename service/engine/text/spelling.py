@@ -52,7 +52,7 @@ class Spelling:
     def write(self, decoded: Decoded, shift: int = 0) -> Decoded:
         """Return a translation of `read` as that of the text; `shift` is added to every span."""
         text = decoded.text
-        kept = _ranges(text, self.kept)
+        kept = [(at, at + len(part)) for part in self.kept if (at := text.find(part)) >= 0]
         edits: list[tuple[Span, str]] = []
         if self.capitals:
             # ß and a few others become two letters.
@@ -95,15 +95,6 @@ def _place_of_mark(text: str, letter: str, kept: Sequence[Span]) -> int | None:
     same = [at for at in letters if text[at].casefold() == letter.casefold()]
     starts = [at for at in same if at == 0 or not text[at - 1].isalnum()]
     return next(iter((*starts, *same, *letters)), None)
-
-
-def _ranges(text: str, parts: Sequence[str]) -> list[Span]:
-    found = []
-    for part in parts:
-        at = text.find(part)
-        if at >= 0:
-            found.append((at, at + len(part)))
-    return found
 
 
 def is_within(position: int, ranges: Sequence[Span]) -> bool:

@@ -28,7 +28,7 @@ from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, as_plain_text, r
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
 from service.engine.text.nfc import normalize_nfc
 from service.engine.text.token_text import WrittenText
-from service.engine.text.word_ids import WordIds, cuts_at_spaces
+from service.engine.text.word_ids import cuts_at_spaces, word_ids
 from service.engine.types import Token
 from service.engine.values.constraints import TokenClasses
 
@@ -49,10 +49,7 @@ class Tokenizer:
     """Converts the texts of one side to ids; it is thread-safe and releases the GIL while it encodes."""
 
     def __init__(self, library: tokenizers.Tokenizer, special_ids: SpecialIds, end: bool = True) -> None:
-        """Wrap a tokenizer of the library, so that no text of a user becomes a special token.
-
-        `end`: whether a text is closed by </s>.
-        """
+        """Wrap a tokenizer of the library; `end`: whether a text is closed by </s>."""
         self._library = as_plain_text(library)
         self._bos, self.eos, self._unk = special_ids.bos, special_ids.eos, special_ids.unk
         self._prefix: tuple[int, ...] = ()
@@ -66,7 +63,7 @@ class Tokenizer:
         self._specials = {
             number: self._pieces[number] for number in (special_ids.pad, special_ids.bos, special_ids.eos)
         }
-        self._words = WordIds(self._library) if self._unk is None and cuts_at_spaces(self._library) else None
+        self._words = word_ids(self._library) if self._unk is None and cuts_at_spaces(self._library) else None
         self._longest_piece = max(map(len, vocabulary))
         self._bytes = {
             number: int(match[1], 16) for piece, number in vocabulary.items() if (match := _BYTE_PIECE.fullmatch(piece))
@@ -127,7 +124,7 @@ class Tokenizer:
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the ids of a text, ending with </s> if texts are closed; raise InvalidText for lone surrogates."""
         if self._words is not None and text.isascii():
-            return (*self._prefix, *self._words.encode(text), *self._end)
+            return (*self._prefix, *self._words(text), *self._end)
         check_text(text)
         composed = normalize_nfc(text).text
         encoding = self._library.encode(composed, add_special_tokens=False)
@@ -237,7 +234,10 @@ def load_tokenizers(bundle: Bundle) -> Tokenizers:
 
 
 def _load(path: Path, manifest: Manifest) -> tokenizers.Tokenizer:
-    library = _read(path)
+    try:
+        library = read_tokenizer(path)
+    except Exception as error:  # the library raises plain Exception
+        raise BundleCorrupt(f"{path}: cannot be read as a tokenizer ({error}).") from error
     vocabulary = library.get_vocab(with_added_tokens=True)
     if not vocabulary or max(vocabulary.values()) >= manifest.vocabulary_size:
         raise BundleIncompatible(
@@ -265,10 +265,3 @@ def check_text(text: str) -> None:
             f"The text contains a lone surrogate (U+{ord(text[error.start]):04X}) at character {error.start}; "
             "it is not valid Unicode."
         ) from None
-
-
-def _read(path: Path) -> tokenizers.Tokenizer:
-    try:
-        return read_tokenizer(path)
-    except Exception as error:  # the library raises plain Exception
-        raise BundleCorrupt(f"{path}: cannot be read as a tokenizer ({error}).") from error

@@ -7,9 +7,8 @@ its values: the parts between them are translated, and the values are copied. So
 made of one, never reaches a reader.
 """
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from service.engine.jobs import Hypothesis
 from service.engine.text.segmentation import SegmentationOptions, cut_at_values
@@ -24,11 +23,7 @@ from service.engine.types import TranslationOptions
 LIKELIER = 0.3
 
 
-class Translate(Protocol):
-    """Translates sentences."""
-
-    def __call__(self, sentences: Sequence[Sentence], options: TranslationOptions) -> Awaitable[list[Translated]]:
-        """Return one result for each sentence."""
+Translate = Callable[[Sequence[Sentence], TranslationOptions], Awaitable[list[Translated]]]
 
 
 @dataclass(frozen=True, slots=True)

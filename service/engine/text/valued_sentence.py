@@ -139,9 +139,9 @@ def valued_sentence(
     words = stand_ins(text, values, needed)
     if words is None:
         return None
-    if terms != "stand-in":
+    if terms != "stand-in":  # for a term of several words, the model would also write some of its own
         words = tuple(
-            value.written if value.kind is Kind.TERM and (terms == "target" or _is_phrase(value)) else word
+            value.written if value.kind is Kind.TERM and (terms == "target" or " " in value.text) else word
             for value, word in zip(values, words, strict=True)
         )
     parts = [((value.start, value.end), word) for value, word in zip(values, words, strict=True) if word is not None]
@@ -150,7 +150,7 @@ def valued_sentence(
     forms = tuple(
         _term_forms(text, value, target)
         if is_soft
-        else _forms(value.written if word is None else word, _follows_directly(text, value.start), target)
+        else _forms(word or value.written, value.start > 0 and not text[value.start - 1].isspace(), target)
         for value, word, is_soft in zip(values, words, soft, strict=True)
     )
     constraints = ValueConstraints(
@@ -165,11 +165,6 @@ def valued_sentence(
 
 def _is_initials(word: str) -> bool:
     return len(word) > 1 and word.isupper()
-
-
-def _is_phrase(value: Value) -> bool:
-    """Return whether a term is of several words: a model that reads them also writes some of its own for them."""
-    return " " in value.text
 
 
 def _written(value: Value, own: str, begins: bool) -> str:
@@ -221,10 +216,6 @@ def _is_short(value: Value, target: Tokenizer) -> bool:
     """Return whether the model can write a value itself: a few whole pieces, the first of them visible."""
     tokens = target.word(value.written)
     return len(tokens) <= MOST_OWN_TOKENS and target.writes_plainly(tokens)
-
-
-def _follows_directly(text: str, start: int) -> bool:
-    return start > 0 and not text[start - 1].isspace()
 
 
 def _term_forms(text: str, value: Value, target: Tokenizer) -> tuple[Form, ...]:

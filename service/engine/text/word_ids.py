@@ -4,7 +4,9 @@ The tokenizers that are trained here cut a text at its white space first, so the
 a row. For other tokenizers, and for texts that the normaliser may change, the library encodes the whole text.
 """
 
+import functools
 import json
+from collections.abc import Callable
 from typing import Any
 
 import tokenizers
@@ -25,30 +27,16 @@ _LOWERCASE = {"type": "Lowercase"}
 _METASPACE = {"type": "Metaspace", "replacement": SPACE_PIECE, "prepend_scheme": "always", "split": True}
 
 
-class WordIds:
-    """Remembers the ids of words; thread-safe."""
+def word_ids(library: tokenizers.Tokenizer) -> Callable[[str], list[int]]:
+    """Return a thread-safe function from an ASCII text to its ids, for a tokenizer that `cuts_at_spaces`."""
 
-    def __init__(self, library: tokenizers.Tokenizer) -> None:
-        """Take a tokenizer that `cuts_at_spaces`."""
-        self._library = library
-        self._known: dict[str, tuple[int, ...]] = {}
+    def encode(word: str) -> tuple[int, ...]:
+        return tuple(library.encode(word, add_special_tokens=False).ids)
 
-    def encode(self, text: str) -> list[int]:
-        """Return the ids of an ASCII text, without those that surround every text."""
-        known = self._known
-        ids: list[int] = []
-        for word in text.split():
-            found = known.get(word)
-            ids += self._new(word) if found is None else found
-        return ids
-
-    def _new(self, word: str) -> tuple[int, ...]:
-        ids = tuple(self._library.encode(word, add_special_tokens=False).ids)
-        if len(word) <= LONGEST:
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[word] = ids
-        return ids
+    remembered = functools.lru_cache(REMEMBERED)(encode)
+    return lambda text: [
+        number for word in text.split() for number in (remembered if len(word) <= LONGEST else encode)(word)
+    ]
 
 
 def cuts_at_spaces(library: tokenizers.Tokenizer) -> bool:

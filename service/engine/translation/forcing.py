@@ -128,8 +128,7 @@ class Forcing:
         return await within(self.deadline, run_scoring(self.pair.worker, requests))
 
     def _readings(self, text: str) -> Iterator[Sentence]:
-        tokenizers = self.pair.tokenizers
-        return readings(text, tokenizers.source, self.pair.segmentation_for(self.options), tokenizers.target)
+        return readings(text, self.pair.tokenizers, self.pair.segmentation_for(self.options))
 
     def _checked(self, given: GivenPair) -> GivenPair:
         """Return a pair that fits the model; what is read of a text may have more tokens than the text."""

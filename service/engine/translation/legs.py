@@ -126,16 +126,17 @@ def _check_options(legs: Sequence[Translates], options: TranslationOptions) -> N
 def _through(before: Translation, translation: Translation, min_quality: float | None) -> Translation:
     """Return the second leg's translation with the qualities of both legs: each times that of the text before it."""
 
-    def both(quality: float | None) -> float | None:
-        return None if quality is None or before.quality is None else quality * before.quality
-
     def marked(each: SentenceQuality) -> SentenceQuality:
-        quality = both(each.quality)
+        quality = _product(each.quality, before.quality)
         low = quality is not None and min_quality is not None and quality < min_quality
         return replace(each, quality=quality, low=low)
 
-    sentences = tuple(replace(sentence, quality=both(sentence.quality)) for sentence in translation.sentences)
+    sentences = tuple(replace(each, quality=_product(each.quality, before.quality)) for each in translation.sentences)
     return replace(translation, qualities=tuple(map(marked, translation.qualities)), sentences=sentences)
+
+
+def _product(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one * other
 
 
 def _pivot_text(info: ModelInfo, translation: Translation) -> PivotText:

@@ -36,7 +36,6 @@ class LoadedPair:
     on_event: EventListener
     align: AlignmentHead  # as it stands in the scores, which hold no other head
     segmentation: SegmentationOptions
-    traced: bool = True  # whether the listener uses CallStage
     warm: threading.Event = field(default_factory=threading.Event)  # shared by all pairs
 
     def with_languages(self, source_language: str, target_language: str) -> LoadedPair:
@@ -66,16 +65,9 @@ class LoadedPair:
 
     def segmentation_for(self, options: TranslationOptions, split: bool = True) -> SegmentationOptions:
         """Return how texts are cut, and which of their parts are values."""
-        own, rules = self.segmentation, self.value_rules(options)  # replace() would take as long as the segmentation
-        return SegmentationOptions(
-            own.language, own.wrap_tokens, own.max_tokens, split, values=rules, glossary=options.glossary
-        )
-
-    def value_rules(self, options: TranslationOptions) -> ValueRules | None:
-        """Return how values are found and written; None: they are text as any other."""
-        if options.values == "off":
-            return None
-        return ValueRules(self.segmentation.language, self.info.target_language, options.values != "keep")
+        rules = ValueRules(self.segmentation.language, self.info.target_language, options.values != "keep")
+        values = None if options.values == "off" else rules
+        return replace(self.segmentation, split=split, values=values, glossary=options.glossary)
 
     def report(self, event: EngineEvent) -> None:
         """Report an event of a call; the warm-up, whose translation is cut off early, has none."""
@@ -88,8 +80,7 @@ class LoadedPair:
         result = await TEXT_POOL.run(work) if size >= LONG_TEXT else work()
         ended = time.monotonic()
         self.on_event(StageDone(self.name, stage, ended - began))
-        if self.traced:
-            self.on_event(CallStage(stage, began, ended, {}, self.name))
+        self.on_event(CallStage(stage, began, ended, {}, self.name))
         return result
 
 

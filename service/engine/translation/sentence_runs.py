@@ -8,7 +8,7 @@ from itertools import islice, repeat
 from service.bundle.alignment import alignment_weights
 from service.engine.attention.quality_signals import coverage
 from service.engine.errors import InputTooLong, InvalidOption
-from service.engine.events import CoverageMeasured, QualityMeasured
+from service.engine.events import Measured
 from service.engine.jobs import SentenceJob, SentenceResult, WeightSelection
 from service.engine.scheduling.interface import run_sentences, sentence_stages, within
 from service.engine.search.options import over_vocabulary, penalty_of, search_options
@@ -43,7 +43,7 @@ class SentenceRuns:
             found: list[list[Sentence]] = []
             count = 0
             for text in texts:
-                found.append(segment_text(text, tokenizers.source, segmentation, tokenizers.target))
+                found.append(segment_text(text, tokenizers, segmentation))
                 count += len(found[-1])
                 if count > MOST_SENTENCES:
                     raise InputTooLong(
@@ -127,9 +127,8 @@ class SentenceRuns:
             return []
         pair, began = self.pair, time.monotonic()
         results = await run_sentences(pair.worker, len(sentences), lambda: self.jobs(sentences, options))
-        if pair.traced:
-            for stage in sentence_stages(began, [sentence.ids for sentence in sentences], results, pair.name):
-                pair.on_event(stage)
+        for stage in sentence_stages(began, [sentence.ids for sentence in sentences], results, pair.name):
+            pair.on_event(stage)
         return await if_many(len(results), lambda: [*map(self._translated, sentences, results, repeat(options))])
 
     def _translated(self, sentence: Sentence, result: SentenceResult, options: TranslationOptions) -> Translated:
@@ -138,7 +137,7 @@ class SentenceRuns:
         if result.scores is not None:
             best = over_vocabulary(best, result.scores, penalty_of(options))
             weights = alignment_weights(result.scores.cross_attention, pair.align)
-            pair.report(CoverageMeasured(pair.name, coverage(weights)))
+            pair.report(Measured(pair.name, "source_coverage", coverage(weights)))
         return Translated(sentence, (best, *others), logprobs, weights, result.scores, result.trace)
 
     def search_of(self, results: Sequence[Translated]) -> Search:
@@ -173,5 +172,5 @@ class SentenceRuns:
         ]
         for each in (each for translation in translations for each in translation.qualities):
             if each.quality is not None:
-                pair.report(QualityMeasured(pair.name, each.quality))
+                pair.report(Measured(pair.name, "sentence_quality", each.quality))
         return translations

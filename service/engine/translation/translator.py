@@ -14,7 +14,7 @@ from typing import Self
 from service.bundle.manifest import Manifest
 from service.engine.attention.attention_map import build_map, join_maps
 from service.engine.attention.selection import at_each_step, check_size, limit_for, relocated, select_weights
-from service.engine.events import EventListener, ignore_event, wants_stages
+from service.engine.events import EventListener, ignore_event
 from service.engine.model_info import ModelInfo, ModelStateName, WorkerState
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker
@@ -67,7 +67,6 @@ class Translator:
             on_event=on_event,
             align=relocated(manifest.attention.align),
             segmentation=SegmentationOptions(manifest.source_language, min(wrap_tokens or limit, limit), limit),
-            traced=wants_stages(on_event),
         )
         self._worker = worker
         self._last_used: list[float] = []  # shared by the views of all pairs
@@ -76,10 +75,7 @@ class Translator:
         weakref.finalize(self, worker.retire).atexit = False
 
     def for_pair(self, source_language: str, target_language: str) -> Self:
-        """Return the same model for one of its pairs: the source's rules cut texts, and the target is requested.
-
-        All pairs share the worker, which lives as long as any of them is referenced.
-        """
+        """Return the same model for one of its pairs; all share the worker, which lives as long as any of them."""
         pair = self._pair.with_languages(source_language, target_language)
         if pair is self._pair:
             return self
@@ -130,27 +126,22 @@ class Translator:
         return "ready" if self._pair.warm.is_set() and status.alive else "starting"
 
     async def start(self) -> None:
-        """Start the worker and warm up translation; raise EngineFailure if that fails.
+        """Warm up translation; raise EngineFailure if that fails.
 
         Scoring is left out: its graph takes memory that a server that only translates can save.
         """
-        self._worker.start()
         for beam_size in (1, self._pair.manifest.decoding.beam_size):
             await self.translate([WARM_UP], TranslationOptions(beam_size=beam_size, max_length=4))
         self._pair.warm.set()
 
     async def stop(self, drain: float) -> None:
-        """Stop the worker; running requests may finish within `drain` seconds."""
+        """Stop the worker and free the model; running requests may finish within `drain` seconds."""
         await in_daemon_thread(lambda: self._worker.stop(drain), "stopping")
 
     @property
     def queue_status(self) -> QueueStatus:
         """Return the state of its queue."""
         return self._worker.status.queue
-
-    def close(self) -> None:
-        """Stop at once and free the model's memory; this blocks."""
-        self._worker.close()
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise Overloaded or NotReady if not even the smallest request would be accepted now."""

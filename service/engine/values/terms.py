@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from service.engine.values.locales import language_of
 from service.engine.values.value import Kind, Value
 
 _WORD = re.compile(r"\w+")
@@ -48,7 +49,7 @@ class Glossary:
 
     def find(self, text: str, language: str) -> tuple[Value, ...]:
         """Return the terms of a text in a language, in order; they do not overlap."""
-        return tuple(self._found(text, language.partition("-")[0].lower()))
+        return tuple(self._found(text, language_of(language)))
 
     def _found(self, text: str, language: str) -> Iterator[Value]:
         index = self._indexes.get(language)

@@ -7,13 +7,15 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 
 from service.bundle.load import Bundle
-from service.engine import EngineError, EngineFailure, EngineSettings, EventListener, Placement
+from service.engine import EngineFailure, EngineSettings, EventListener, Interrupted, Placement
 from service.engine_process import protocol
 from service.engine_process.client.connection import EngineConnection, LogStyle
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
+from service.engine_process.client.restarts import STABLE_SECONDS
 from service.logs import get_logger
 
 NO_WORKER = -1  # the number of a call to the process itself
@@ -34,7 +36,7 @@ class EngineCalls:
         self._closing = self._given_up = False
         self._loop: asyncio.AbstractEventLoop | None = None  # receives the messages; None: a thread does
         self._connection = self._new_connection()
-        self._connection.start()
+        self._connection.channel.start()
 
     @property
     def process_id(self) -> int:
@@ -77,10 +79,10 @@ class EngineCalls:
             if self._given_up or self._closing:
                 placement.set_exception(EngineFailure("The engine process has been given up; see the log."))
                 return worker, placement
-            worker.order, worker.opening = protocol.Open(number, bundle, settings), placement
+            worker.order, worker.opening = (bundle, settings), placement
             self._workers[number] = worker
             if self._ended is None:  # otherwise the next process is asked
-                self.send(worker.order)
+                self._load(worker)
         return worker, placement
 
     def providers(self, seconds: float) -> tuple[str, ...]:
@@ -96,11 +98,11 @@ class EngineCalls:
 
     def abandon(self, worker: RemoteWorker) -> None:
         """Stop waiting for a bundle that is being loaded; if it is loaded later, it is dropped."""
-        self._forget(worker.number)
+        self._forget(worker)
         worker.retire()
 
     def _new_connection(self) -> EngineConnection:
-        connection = EngineConnection(self._log_style, self._receive, self._lost, self._undelivered, self._gpu)
+        connection = EngineConnection(self._log_style, self._receive, self._lost, self._gpu)
         if self._loop is not None:
             connection.channel.receive_on(self._loop)
         return connection
@@ -111,76 +113,84 @@ class EngineCalls:
                 self._pending.resolve(number, result)
             case protocol.Failed(number, error):
                 self._pending.fail(number, error)
-            case protocol.EventReport(number) | protocol.StatusReport(number) | protocol.Stopped(number):
+            case protocol.EventReport(number) | protocol.StatusReport(number):
                 worker = self._workers.get(number)
                 if worker is not None and worker.handle(message):
-                    with self._changed:
-                        self._changed.notify_all()
-            case protocol.Opened(number, placement):
-                self._opened(number, placement)
-            case protocol.Refused(number, error):
-                self._refused(number, error)
+                    self._restart_model(worker)
 
-    def _opened(self, number: int, placement: Placement) -> None:
+    def _load(self, worker: RemoteWorker) -> None:
+        """Load a model in the present process, perhaps again."""
+        assert worker.order is not None
+        bundle, settings = worker.order
+        number, placement = self._pending.open(worker.number)
+        worker.loading_since = time.monotonic()
+        placement.add_done_callback(partial(self._loaded, worker))
+        self.send(protocol.Open(number, worker.number, bundle, settings, again=worker.placement is not None))
+
+    def _loaded(self, worker: RemoteWorker, found: Future[Placement]) -> None:
+        error = found.exception()
         with self._changed:
-            worker = self._workers.get(number)
-            if worker is None or (worker.opening, worker.again_since) == (None, None):
-                self.send(protocol.Order(number, "retire"))  # it was abandoned meanwhile
-                return
-            opening, again = worker.opening, worker.again_since
-            if again is not None:
-                worker.mark_reloaded()  # before it counts as loaded, otherwise it would seem to have failed again
-            worker.opening = worker.again_since = None
-        if opening is not None:
-            worker.placement = placement
-            opening.set_result(placement)
-        elif again is not None:
-            if placement != worker.placement:
+            known, opening, began = worker.number in self._workers, worker.opening, worker.loading_since
+            if known and error is None:
+                worker.mark_loaded()
+        if error is not None:
+            if opening is not None:
+                self._refuse(worker, error)
+            elif known and not isinstance(error, Interrupted):  # the next process loads what was interrupted
+                self._give_up(worker, str(error))
+        elif not known:
+            self.send(protocol.Stop(worker.number))  # it was abandoned meanwhile
+        elif opening is not None:
+            worker.placement, worker.opening = found.result(), None
+            opening.set_result(worker.placement)
+        else:
+            if found.result() != worker.placement:
                 log.error(
-                    "a model runs on another device since its restart", model=worker.name, device=placement.device
+                    "a model runs on another device since its restart", model=worker.name, device=found.result().device
                 )
-            seconds = round(time.monotonic() - again, 3)
+            seconds = round(time.monotonic() - (began or 0.0), 3)
             log.info("model restarted", model=worker.name, process=self.process_id, seconds=seconds)
 
-    def _refused(self, number: int, error: EngineError) -> None:
-        worker = self._forget(number)
-        if worker is not None and worker.opening is not None:
-            worker.opening.set_exception(error)
-        elif worker is not None and worker.again_since is not None:
-            self._give_up(worker, error.message)
+    def _refuse(self, worker: RemoteWorker, error: BaseException) -> None:
+        """Fail the first load of a bundle, which is not tried again."""
+        with self._changed:
+            self._forget(worker)
+            opening, worker.opening = worker.opening, None
+        if opening is not None:
+            opening.set_exception(error)
 
-    def _undelivered(self, message: protocol.ToEngine) -> None:
-        """Fail the calls of a message that could not be sent."""
-        if isinstance(message, protocol.Open):
-            self._refused(message.worker, EngineFailure(f"{message.bundle.folder}: it could not be sent to an engine."))
-        numbers = message.numbers if isinstance(message, protocol.Translate) else ()
-        for number in (message.number,) if isinstance(message, protocol.Score) else numbers:
-            self._pending.fail(number, EngineFailure.of_a_run())
+    def _restart_model(self, worker: RemoteWorker) -> None:
+        """Load a model again that has failed in a process that goes on; give it up if it fails twice in a minute."""
+        now, before = time.monotonic(), worker.restarted_at
+        worker.restarted_at = now
+        if before is not None and now - before < STABLE_SECONDS:
+            self._give_up(worker, "It failed again within a minute.")
+            return
+        log.error("a model has failed; it is loaded again", model=worker.name, process=self.process_id)
+        self._on_restart("model")
+        self.send(protocol.Stop(worker.number))
+        self._load(worker)
 
     def _lost(self, connection: EngineConnection) -> None:
         """Record that the connection to a process was closed."""
         with self._changed:
             self._ended = connection
             workers = list(self._workers.values())
-            for worker in workers:
-                if worker.opening is not None:
-                    self._forget(worker.number)  # it may have ended the process, which must not happen again
             self._changed.notify_all()
+            for worker in workers:
+                if worker.opening is not None:  # it may have ended the process, which must not happen again
+                    self._refuse(worker, EngineFailure("An engine process ended while it loaded a model; see the log."))
         for worker in workers:
-            if worker.opening is None:
-                worker.mark_lost()
-            else:
-                error = EngineFailure("An engine process ended while it loaded a model; see the log.")
-                worker.opening.set_exception(error)
+            worker.mark_lost()
 
-    def _forget(self, number: int) -> RemoteWorker | None:
+    def _forget(self, worker: RemoteWorker) -> None:
         """Remove a worker, which is not loaded again."""
         with self._changed:
-            return self._workers.pop(number, None)
+            self._workers.pop(worker.number, None)
 
     def _give_up(self, worker: RemoteWorker, reason: str) -> None:
         """Remove a model from this process permanently; the others continue."""
         self._on_restart("given_up")
         log.critical("a model could not be restarted", model=worker.name, process=self.process_id, reason=reason)
-        self._forget(worker.number)
+        self._forget(worker)
         worker.give_up()

@@ -18,7 +18,6 @@ from service.engine import (
     EventListener,
     LoadChanged,
     LoadedWorker,
-    Placement,
     QueueStatus,
     ScoringRequest,
     ScoringResult,
@@ -37,7 +36,6 @@ Result = TypeVar("Result")
 STATES = (
     WorkerState.RUNNING,
     WorkerState.DRAINING,
-    WorkerState.NEW,
     WorkerState.RESTARTING,
     WorkerState.STOPPED,
     WorkerState.DEAD,
@@ -71,18 +69,10 @@ class WorkerPool:
             QueueStatus(all(each.full for each in queues), min(seconds) if len(seconds) == len(queues) else None),
         )
 
-    def start(self) -> None:
-        """Start all workers."""
-        for worker in self._workers:
-            worker.start()
-
     def stop(self, drain: float = 0.0) -> None:
         """Stop all workers at the same time, with the same time to finish; this blocks."""
-        self._together(lambda worker: worker.stop(drain))
-
-    def close(self) -> None:
-        """Close all workers at the same time; this blocks."""
-        self._together(lambda worker: worker.close())
+        with ThreadPoolExecutor(len(self._workers)) as threads:
+            list(threads.map(lambda worker: worker.stop(drain), self._workers))
 
     def retire(self) -> None:
         """Stop all workers without a wait."""
@@ -111,10 +101,6 @@ class WorkerPool:
         """Send a given translation to one of the workers for scoring."""
         chosen = self._next()
         return self._counted(self._workers[chosen].submit_scoring(job), chosen, len(job.source_ids))
-
-    def _together(self, work: Callable[[SentenceWorker], None]) -> None:
-        with ThreadPoolExecutor(len(self._workers)) as threads:
-            list(threads.map(work, self._workers))
 
     def _shares(self, lengths: Sequence[int]) -> dict[int, list[int]]:
         """Return the sentences of each worker, by the tokens of each sentence: each goes to the least busy worker."""
@@ -198,11 +184,7 @@ class EngineCluster:
             process.receive_on(loop)
 
     def open(self, bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[SentenceWorker]:
-        """Load a bundle in every process at the same time.
-
-        Raise BundleCorrupt, BundleIncompatible or DeviceUnavailable, and EngineFailure if a process ends or a
-        bundle takes longer than it may.
-        """
+        """Load a bundle in every process at the same time; raise the errors of `load_worker`, or EngineFailure."""
         processes = [process for process in self._processes if not process.given_up]
         if not processes:
             raise EngineFailure("There is no engine process.")
@@ -211,21 +193,17 @@ class EngineCluster:
             (process, *process.open(bundle, settings, listener))
             for process, listener in zip(processes, listeners, strict=True)
         ]
-        wait([placement for _, _, placement in opening], settings.load_seconds)
+        loading = wait([placement for _, _, placement in opening], settings.load_seconds).not_done
         try:
-            placements = [_placement(bundle, settings, placement) for _, _, placement in opening]
+            if loading:
+                raise EngineFailure(f"{bundle.folder}: it was not loaded within {settings.load_seconds:g} seconds.")
+            placements = [placement.result() for _, _, placement in opening]
         except EngineError:
             for process, worker, _ in opening:  # otherwise the processes that have loaded it would keep it
                 process.abandon(worker)
             raise
         workers = [worker for _, worker, _ in opening]
         return LoadedWorker(workers[0] if len(workers) == 1 else WorkerPool(workers), placements[0])
-
-
-def _placement(bundle: Bundle, settings: EngineSettings, placement: Future[Placement]) -> Placement:
-    if not placement.done():
-        raise EngineFailure(f"{bundle.folder}: it was not loaded within {settings.load_seconds:g} seconds.")
-    return placement.result()
 
 
 def _sum_of_loads(on_event: EventListener, parts: int) -> list[EventListener]:

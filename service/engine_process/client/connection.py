@@ -27,14 +27,13 @@ class LogStyle(NamedTuple):
 
 
 class EngineConnection:
-    """Starts the program, which sees one GPU alone if it is given; `start` begins to receive its messages."""
+    """Starts the program, which sees one GPU alone if it is given; `channel.start` begins to receive its messages."""
 
     def __init__(
         self,
         log_style: LogStyle,
         receive: Callable[[FromEngine], None],
         ended: Callable[[EngineConnection], None],
-        undelivered: Callable[[ToEngine], None],
         gpu: str | None = None,
     ) -> None:
         ours, theirs = socket.socketpair()
@@ -42,19 +41,13 @@ class EngineConnection:
         environment = None if gpu is None else {**os.environ, "CUDA_VISIBLE_DEVICES": gpu}
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
         theirs.close()
-        self.channel: MessageChannel[ToEngine, FromEngine] = MessageChannel(
-            ours, receive, lambda: ended(self), undelivered
-        )
+        self.channel: MessageChannel[ToEngine, FromEngine] = MessageChannel(ours, receive, lambda: ended(self))
         self._finalizer = weakref.finalize(self, _reap, self._process, LEAVE_SECONDS)
 
     @property
     def process_id(self) -> int:
         """Return the id of the process."""
         return self._process.pid
-
-    def start(self) -> None:
-        """Receive the messages of the process; its end is reported from now on."""
-        self.channel.start()
 
     def kill(self) -> None:
         """Kill a process that hangs; its end is reported as usual."""

@@ -7,12 +7,14 @@ Interrupted; it continues when the process has loaded the model again.
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Protocol
 
+from service.bundle.load import Bundle
 from service.engine import (
     EngineError,
     EngineFailure,
+    EngineSettings,
     EventListener,
     Interrupted,
     LoadChanged,
@@ -31,8 +33,7 @@ from service.engine import (
     require_running,
 )
 from service.engine_process.client.pending_calls import PendingCalls
-from service.engine_process.client.restarts import Restarts
-from service.engine_process.protocol import EventReport, Open, Order, Score, StatusReport, Stopped, ToEngine, Translate
+from service.engine_process.protocol import EventReport, Score, StatusReport, Stop, ToEngine, Translate
 
 GRACE_SECONDS = 12.0  # time for the threads of a worker to end after its drain
 SILENT_SECONDS = 2.0  # without a report, after which a process gets no more work
@@ -62,17 +63,15 @@ class RemoteWorker:
         self.name, self.number = name, number  # its number in its process
         self._on_event, self._connection, self._pending = on_event, connection, pending
         self._lock = threading.RLock()  # finalisers may call `retire` in any thread
-        self._state = WorkerState.NEW
-        self._lost = self._failed = False  # until its process is back; permanently
+        self._state = WorkerState.RUNNING
+        self._lost, self._failed = True, False  # until its process has loaded it; permanently
         self._generation = 0  # the number of times that its process was lost
-        self._stopped = threading.Event()
         self._reset_reports()
-        self.order: Open | None = None  # loads it
+        self.order: tuple[Bundle, EngineSettings] | None = None  # what is loaded
         self.opening: Future[Placement] | None = None  # its first load, while that is in progress
         self.placement: Placement | None = None  # of its first load
-        self.again_since: float | None = None  # the time since when it is being loaded again
-        self.due: float | None = None  # the time at which it is loaded again, if it has failed
-        self._restarts: Restarts | None = None  # since its first failure
+        self.loading_since: float | None = None  # None: it is loaded, or waits for the next process
+        self.restarted_at: float | None = None  # the last time that it failed in a process that went on
 
     @property
     def state(self) -> WorkerState:
@@ -90,26 +89,24 @@ class RemoteWorker:
         alive = last.alive and state in (WorkerState.RUNNING, WorkerState.DRAINING)
         return WorkerStatus(state, alive, last.heartbeat, last.queue)
 
-    def start(self) -> None:
-        """Start the worker's threads."""
-        with self._lock:
-            self._state = WorkerState.RUNNING
-            self._reset_reports()
-            if not self._lost:
-                self._connection.send(Order(self.number, "start"))
-
     def stop(self, drain: float = 0.0) -> None:
-        """Accept no more requests, let running ones finish within `drain` seconds, fail the others; this blocks."""
-        self._end(Order(self.number, "stop", drain))
-
-    def close(self) -> None:
-        """Stop at once and free the model's memory in its process; this blocks."""
-        self._end(Order(self.number, "close"))
+        """Let running requests finish within `drain` seconds, fail the others, and free the model; this blocks."""
+        generation = self._generation
+        with self._lock:
+            if self._state is WorkerState.RUNNING:
+                self._state = WorkerState.DRAINING
+        number, stopped = self._pending.open(self.number)
+        self._connection.send(Stop(self.number, drain, number))
+        self._fail_if_lost(generation, [number])
+        wait([stopped], drain + GRACE_SECONDS)
+        if not self._failed:
+            self._state = WorkerState.STOPPED
+        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self.number)
 
     def retire(self) -> None:
         """Stop without a wait; pending calls get NotReady."""
         self._state = WorkerState.STOPPED
-        self._connection.send(Order(self.number, "retire"))
+        self._connection.send(Stop(self.number))
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise the error of the smallest request according to the last report, which is a moment old."""
@@ -142,7 +139,7 @@ class RemoteWorker:
         self._fail_if_lost(generation, [number])
         return self._pending.watch_cancellation(number, future)
 
-    def handle(self, message: EventReport | StatusReport | Stopped) -> bool:
+    def handle(self, message: EventReport | StatusReport) -> bool:
         """Process a message about the worker; return True if the worker has died."""
         match message:
             case EventReport(_, event):
@@ -152,60 +149,32 @@ class RemoteWorker:
                 if status.state is WorkerState.DEAD and self._state is WorkerState.RUNNING:
                     self.mark_lost()
                     return True
-            case Stopped():
-                self._stopped.set()
         return False
 
     def mark_lost(self) -> None:
         """Record that the worker is gone; its pending calls fail."""
         with self._lock:
-            self._lost = True
+            self._lost, self.loading_since = True, None
             self._generation += 1
-        self._stopped.set()
         self._pending.fail_all(Interrupted.of_a_process(self.name), self.number)
         self._on_event(LoadChanged(self.name, 0, 0, 0))
 
-    def mark_reloaded(self) -> None:
-        """Record that the process has loaded the model again; the worker is started if it was started before."""
+    def mark_loaded(self) -> None:
+        """Record that the process has loaded the model, perhaps again."""
         with self._lock:
-            self._stopped.clear()
             self._reset_reports()
-            self._lost = False
-            if self._state is WorkerState.RUNNING:
-                self._connection.send(Order(self.number, "start"))
-
-    def failed(self, now: float) -> float | None:
-        """Record a failure in a process that still runs; return the seconds until it is loaded again, None: never."""
-        self._restarts = self._restarts or Restarts(now)
-        delay = self._restarts.ended(now)
-        if delay is not None:
-            self.due = now + delay
-            self._restarts.begins(self.due)
-        return delay
+            self._lost, self.loading_since = False, None
 
     def give_up(self) -> None:
         """Record that the worker will not come back."""
         with self._lock:
             self._lost = self._failed = True
-        self._stopped.set()
         self._pending.fail_all(EngineFailure.of_a_model(self.name), self.number)
-
-    def _end(self, order: Order) -> None:
-        with self._lock:
-            if self._state is WorkerState.RUNNING:
-                self._state = WorkerState.DRAINING
-            gone = self._lost or self._failed
-        if not gone:
-            self._connection.send(order)
-            self._stopped.wait(order.drain + GRACE_SECONDS)
-        if not self._failed:
-            self._state = WorkerState.STOPPED
-        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self.number)
 
     def _reset_reports(self) -> None:
         """Reset the reports: the first one is still to come."""
         self.reported = time.monotonic()  # the time of the last one
-        self._status = WorkerStatus(WorkerState.NEW, alive=True, heartbeat=self.reported)
+        self._status = WorkerStatus(WorkerState.RUNNING, alive=True, heartbeat=self.reported)
 
     def _unreachable(self, now: float) -> EngineError | None:
         """Return the reason to send nothing now: the process is silent, or too many messages wait.

@@ -7,14 +7,12 @@ fails while its process still runs, only the model is loaded again.
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
-from service.engine import EngineFailure, WorkerState
+from service.engine import EngineFailure
 from service.engine_process.client.calls import EngineCalls
 from service.engine_process.client.connection import EngineConnection, LogStyle
 from service.engine_process.client.remote_worker import RemoteWorker
 from service.engine_process.client.restarts import Restarts
-from service.engine_process.protocol import Order
 from service.logs import describe_exception, get_logger
 
 STALLED_SECONDS = 30.0  # as in service.engine.translation.translator
@@ -52,7 +50,7 @@ class EngineProcess(EngineCalls):
     # The following methods run in the supervisor's thread.
 
     def _supervise(self) -> None:
-        """Restart the process after it has ended, and its models while it runs: the thread's main function."""
+        """Restart the process after it has ended, and end it if it hangs: the thread's main function."""
         while not self._wait_for_end():
             try:
                 if self._ended is not None:
@@ -71,8 +69,11 @@ class EngineProcess(EngineCalls):
             return self._closing or self._given_up
 
     def _check_models(self, now: float) -> None:
-        """Restart failed models, and end the process if one hangs."""
-        self._restart_models(now)
+        """Give up models that are not loaded again in time, and end the process if one hangs."""
+        for worker in list(self._workers.values()):
+            seconds = worker.order[1].load_seconds if worker.order else 0.0
+            if worker.opening is None and worker.loading_since and now - worker.loading_since >= seconds:
+                self._give_up(worker, f"It could not be loaded within {seconds:g} seconds.")
         # After a pause of the whole machine, every model gets the time to recover.
         paused, self._checked = now - self._checked >= SILENT_SECONDS / 2, now
         stalled = None if paused else self._stalled_worker(now)
@@ -100,8 +101,7 @@ class EngineProcess(EngineCalls):
                 self._given_up = True
                 workers = list(self._workers.values())
             for worker in workers:
-                if worker.opening is not None:
-                    worker.opening.set_exception(EngineFailure("The engine process has been given up; see the log."))
+                self._refuse(worker, EngineFailure("The engine process has been given up; see the log."))
                 worker.give_up()
             return
         with self._changed:
@@ -116,47 +116,11 @@ class EngineProcess(EngineCalls):
         with self._changed:
             self._connection, self._ended = connection, None
             workers = list(self._workers.values())
-            connection.start()
+            connection.channel.start()
             for worker in workers:
-                self._reload(worker)
+                self._load(worker)
         self._on_restart("process")
         log.warning("an engine process was restarted", process=connection.process_id, models=len(workers))
-
-    def _reload(self, worker: RemoteWorker) -> None:
-        """Send the message again that loaded a model before."""
-        assert worker.order is not None
-        if worker.opening is None:
-            worker.again_since, worker.due = time.monotonic(), None
-        self.send(replace(worker.order, again=worker.opening is None))
-
-    def _restart_models(self, now: float) -> None:
-        """Load failed models again, and give up those that do not come back."""
-        with self._changed:
-            if self._ended is not None:
-                return
-            gone = [each for each in self._workers.values() if each.state is WorkerState.RESTARTING]
-        for worker in gone:
-            assert worker.order is not None
-            seconds = worker.order.settings.load_seconds
-            if worker.again_since is None:
-                self._restart_model(worker, now)
-            elif now - worker.again_since >= seconds:
-                self._give_up(worker, f"It could not be loaded within {seconds:g} seconds.")
-
-    def _restart_model(self, worker: RemoteWorker, now: float) -> None:
-        """Load a model again, after a delay, if it failed in a process that still runs."""
-        if worker.due is None:
-            delay = worker.failed(now)
-            if delay is None:
-                self._give_up(worker, "It failed too often in a row.")
-            else:
-                log.error("a model has failed", model=worker.name, process=self.process_id, restart_in=delay)
-        elif now >= worker.due:
-            self._on_restart("model")
-            with self._changed:
-                if worker.number in self._workers:
-                    self.send(Order(worker.number, "retire"))
-                    self._reload(worker)
 
     def _is_silent(self, now: float) -> bool:
         """Return whether the process has sent no report about any of its working models for too long."""

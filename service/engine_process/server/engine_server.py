@@ -34,7 +34,7 @@ from service.engine import (
 )
 from service.engine_process import protocol
 from service.engine_process.channel import MessageChannel
-from service.engine_process.protocol import Done, EventReport, Failed, FromEngine, Open, Order, StatusReport, ToEngine
+from service.engine_process.protocol import Done, EventReport, Failed, FromEngine, Open, StatusReport, Stop, ToEngine
 from service.logs import configure_logging
 
 STATUS_SECONDS = 0.25  # between two reports
@@ -63,15 +63,13 @@ class EngineServer:
                     worker.cancel(number)
             case Open():
                 threading.Thread(target=self._open, args=(message,), daemon=True).start()
-            case Order():
-                self._obey(message)
+            case Stop(owner, _, None):
+                if worker := self._workers.pop(owner, None):
+                    worker.retire()
+            case Stop(owner, drain, int(number)):
+                threading.Thread(target=self._stop, args=(owner, drain, number), daemon=True).start()
             case protocol.Providers(number):
                 self._send(Done(number, own_providers()))
-
-    def undelivered(self, message: FromEngine) -> None:
-        """Send a failure in place of an answer that cannot be sent."""
-        if isinstance(message, Done):
-            self._send(Failed(message.number, EngineFailure.of_a_run()))
 
     def statuses(self) -> list[StatusReport]:
         """Return the status of every worker."""
@@ -85,15 +83,15 @@ class EngineServer:
                 check_unchanged(message.bundle)
             worker, placement = load_worker(message.bundle, message.settings, partial(self._report, message.worker))
         except EngineError as error:
-            self._send(protocol.Refused(message.worker, error))
+            self._send(Failed(message.number, error))
         except Exception as error:
             _LOG.exception("A bundle could not be loaded (%s)", message.bundle.folder)
             text = f"{message.bundle.folder}: it could not be loaded ({type(error).__name__})."
-            self._send(protocol.Refused(message.worker, EngineFailure(text)))
+            self._send(Failed(message.number, EngineFailure(text)))
         else:
             trim_memory()  # a twentieth of a model's memory was needed only to load it
             self._workers[message.worker] = worker
-            self._send(protocol.Opened(message.worker, placement))
+            self._send(Done(message.number, placement))
 
     def _report(self, worker: int, event: EngineEvent) -> None:
         """Send an event, usually with the next message: each step has several, and none follows the last one.
@@ -106,26 +104,13 @@ class EngineServer:
             self._answered = False
         (self._send if idle or answered else self._send_later)(EventReport(worker, event))
 
-    def _obey(self, order: Order) -> None:
-        if order.what in ("stop", "close"):
-            threading.Thread(target=self._end, args=(order,), daemon=True).start()
-        elif order.what == "start":
-            if worker := self._workers.get(order.worker):
-                worker.start()
-        elif worker := self._workers.pop(order.worker, None):
-            worker.retire()
-
-    def _end(self, order: Order) -> None:
-        """Stop a worker; a closed one frees its memory."""
-        if order.what == "stop":
-            if worker := self._workers.get(order.worker):
-                worker.stop(order.drain)
-        else:
-            if worker := self._workers.pop(order.worker, None):
-                worker.close()
-                del worker
+    def _stop(self, owner: int, drain: float, number: int) -> None:
+        if worker := self._workers.get(owner):
+            worker.stop(drain)
+            self._workers.pop(owner, None)
+            del worker
             release_memory()
-        self._send(protocol.Stopped(order.worker))
+        self._send(Done(number, None))
 
     def _worker(self, number: int) -> Worker:
         try:
@@ -166,20 +151,6 @@ class EngineServer:
             self._refuse((number,), error if isinstance(error, Exception) else EngineFailure(type(error).__name__))
 
 
-def latest_loads(messages: list[FromEngine]) -> list[FromEngine]:
-    """Return messages without the loads that a later one of the same worker replaces: every step reports its own."""
-    known: set[int] = set()
-    kept: list[FromEngine] = []
-    for message in reversed(messages):
-        if isinstance(message, EventReport) and isinstance(message.event, LoadChanged):
-            if message.worker in known:
-                continue
-            known.add(message.worker)
-        kept.append(message)
-    kept.reverse()
-    return kept
-
-
 def prepare_interpreter() -> None:
     """Set up Python for a process that serves, after its imports.
 
@@ -204,7 +175,7 @@ def main() -> None:
     channel: MessageChannel[FromEngine, ToEngine]
     server = EngineServer(lambda message: channel.send(message), lambda message: channel.send_later(message))
     end = socket.socket(fileno=int(descriptor))
-    channel = MessageChannel(end, server.receive, over.set, server.undelivered, latest_loads)
+    channel = MessageChannel(end, server.receive, over.set)
     channel.start()
     while not over.wait(STATUS_SECONDS):
         if channel.full:

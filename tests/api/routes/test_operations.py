@@ -7,8 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from service.api.state import Service
 from service.engine.events import (
-    CoverageMeasured,
     LoadChanged,
+    Measured,
     RequestRejected,
     RunFailed,
     SentenceFinished,
@@ -100,7 +100,7 @@ def test_the_engines_events_become_metrics() -> None:
         StepDone(name, 8, 0.004),
         SentenceFinished(name, 5, 7, 0.02, 0.3, -0.4, "eos", -0.6, True),
         SentenceFinished(name, 0, 0, 0.0, 0.0, -0.2, "eos", -0.2, False),
-        CoverageMeasured(name, 0.75),
+        Measured(name, "source_coverage", 0.75),
         SentencesCancelled(name, 1),
         RequestRejected(name, "overloaded"),
         RequestRejected(name, "a text of somebody"),

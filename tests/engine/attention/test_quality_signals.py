@@ -7,7 +7,7 @@ import pytest
 
 from service.bundle.manifest import parse_manifest
 from service.engine.attention.quality_signals import coverage, repeats
-from service.engine.events import CallStage, CoverageMeasured, EngineEvent
+from service.engine.events import CallStage, EngineEvent, Measured
 from service.engine.jobs import Hypothesis, SentenceResult
 from service.engine.scheduling.interface import sentence_stages
 from service.engine.translation.translator import Translator
@@ -62,8 +62,8 @@ class Listener:
 
     def hear(self, event: EngineEvent) -> None:
         assert event.model == "transformer-en-fr"
-        if isinstance(event, CoverageMeasured):
-            self.coverage.append(event.coverage)
+        if isinstance(event, Measured) and event.what == "source_coverage":
+            self.coverage.append(event.value)
         if isinstance(event, CallStage):
             self.stages.append(event)
             self.tasks.add(asyncio.current_task())

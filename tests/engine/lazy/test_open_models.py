@@ -175,15 +175,6 @@ async def test_a_model_that_is_retired_while_it_opens_is_closed() -> None:
     await wait_until_async(lambda: house.log == ["open a", "close a"])
 
 
-async def test_a_pinned_model_stays_open() -> None:
-    house = House(room=2)
-    await house.request("a")
-    with house.models.pinning(house.named["a"]):
-        await house.request("b")
-        await house.request("c")
-    assert house.log == ["open a", "open b", "close b", "open c"]
-
-
 async def test_nothing_is_opened_after_the_stop_and_what_runs_may_finish() -> None:
     house = House(room=1)
     async with house.using("a"):

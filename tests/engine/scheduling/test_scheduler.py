@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.scheduling.admission import ThroughputEstimator
-from service.engine.scheduling.pending import Budget, PendingSentence, WorkerSettings
+from service.engine.scheduling.pending import Budget, PendingSentence
 from service.engine.scheduling.scheduler import (
     LONGEST_GATHER,
     Scheduler,
@@ -201,14 +201,6 @@ def test_room_is_counted_in_sentences_and_tokens_unless_nobody_waits() -> None:
     assert not queue.scheduler.has_room(3, 10)
     assert not queue.scheduler.has_room(1, 91)
     assert scheduler([], queued_sentences=3).scheduler.has_room(50, 10)
-
-
-def test_settings_under_which_someone_would_wait_for_ever_are_refused() -> None:
-    for wrong in ({"rows": 7}, {"max_overtakes": -1}, {"queued_tokens": 0}):
-        with pytest.raises(ValueError, match=r"must be|may need"):
-            Budget(**wrong)
-    with pytest.raises(ValueError, match="3 decode threads need 8 rows each"):
-        WorkerSettings(Budget(rows=16), inter_threads=3)
 
 
 class Arrival(NamedTuple):

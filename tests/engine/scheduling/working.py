@@ -47,7 +47,6 @@ def working(
     scripted = ScriptedModel(**{"rule": copying_rule(30), "before": before, **model})
     events: list[EngineEvent] = []
     engine = Working(Worker("toy", scripted, settings, events.append, clock), scripted, events)
-    engine.worker.start()
     try:
         yield engine
     finally:

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.engine.errors import InvalidText
-from service.engine.text import word_ids
 from service.engine.text.nfc import normalize_nfc
 from service.engine.text.tokenizer import Tokenizer
-from service.engine.text.word_ids import WordIds, cuts_at_spaces
+from service.engine.text.word_ids import cuts_at_spaces
 from service.engine.types import Token
 from tests.support.vocabulary import small_tokenizer, tokenizer_json
 
@@ -145,12 +144,3 @@ def test_words_are_remembered_for_every_shipped_model_and_only_where_white_space
     other = tokenizers.Tokenizer.from_str(tokenizer_json())
     other.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
     assert not cuts_at_spaces(other)
-
-
-def test_the_memory_of_words_is_bounded(library: tokenizers.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_ids, "REMEMBERED", 2)
-    words = WordIds(library)
-    for text in ("I lost.", "He's calm.", "I lost.", "x" * 100):
-        assert words.encode(text) == library.encode(text, add_special_tokens=False).ids
-        assert len(words._known) <= 2
-        assert "x" * 100 not in words._known

@@ -1,4 +1,4 @@
-"""Equal sentences are translated once: finished ones are kept within a limit of bytes, those in flight are shared."""
+"""Equal sentences are translated once: finished ones are kept within a limit of bytes, those of a call are shared."""
 
 import tracemalloc
 from concurrent.futures import Future
@@ -8,31 +8,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.engine.cache.results import ResultCache, bytes_of, key_of
-from service.engine.cache.worker import CachedWorker
-from service.engine.errors import DeadlineExceeded, EngineFailure, Overloaded
+from service.engine.cache import CachedWorker, ResultCache, bytes_of, key_of
+from service.engine.errors import EngineFailure, Overloaded
 from service.engine.events import EngineEvent, SentencesLookedUp
 from service.engine.jobs import Hypothesis, ScoringResult, SearchOptions, SentenceJob, SentenceResult, WeightSelection
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from tests.support.fake_worker import MirrorWorker
 
-LONG = tuple(range(100, 130))  # more tokens than a short request has
 FULL = Overloaded("The queue is full.")
 OUTCOME = SentenceResult((Hypothesis((9, 2), (-0.5, -0.5), -0.5, "eos"),), 1.0, 2.0, 0.5)
 
 
 class Cached:
-    """A cached worker in front of one whose sentences the test finishes; its clock is moved by the test."""
+    """A cached worker in front of one whose sentences the test finishes."""
 
     def __init__(self) -> None:
         self.events: list[EngineEvent] = []
-        self.now = 100.0
         self.model = MirrorWorker(held=True)
         self.results = ResultCache(1 << 20)
         self.worker = self.for_model("scope")
 
     def for_model(self, scope: str) -> CachedWorker:
-        return CachedWorker(self.model, self.results, scope, "model", self.events.append, lambda: self.now)
+        return CachedWorker(self.model, self.results, scope, "model", self.events.append)
 
     def ask(self, *jobs: SentenceJob) -> list[Future[SentenceResult]]:
         return self.worker.submit_all(jobs)
@@ -71,43 +68,31 @@ def test_a_finished_sentence_is_answered_at_once_and_the_model_sees_it_once(cach
     assert cached.lookups == (1, 0, 1)
 
 
-def test_equal_sentences_in_flight_share_one_decode(cached: Cached) -> None:
-    futures = [*cached.ask(job(), job()), *cached.ask(job())]
-    assert len(cached.model.jobs) == 1
-    [other] = cached.ask(job(search=SearchOptions(beam_size=4)))
+def test_equal_sentences_of_a_call_share_one_decode(cached: Cached) -> None:
+    futures = cached.ask(job(), job(search=SearchOptions(beam_size=4)), job())
+    assert len(cached.model.jobs) == 2
     cached.finish(0)
-    assert [future.result(0).hypotheses for future in futures] == [OUTCOME.hypotheses] * 3
-    assert not other.done()
-    assert cached.lookups == (0, 2, 2)
-
-
-def test_cancelling_one_sharer_leaves_the_others_and_the_last_takes_the_decode_with_it(cached: Cached) -> None:
-    [first], [second], [third] = (cached.ask(job()) for _ in range(3))
-    first.cancel()  # the one that began it
-    third.cancel()
-    assert not cached.model.futures[0].cancelled()
-    second.cancel()
-    assert cached.model.futures[0].cancelled()
-    [new], [sharer] = cached.ask(job()), cached.ask(job())  # it begins again
-    new.cancel()
-    cached.finish()
-    assert sharer.result(0)
+    assert [future.done() for future in futures] == [True, False, True]
+    assert futures[0].result(0) == futures[2].result(0) == OUTCOME
+    assert cached.lookups == (0, 1, 2)
 
 
 def test_a_failure_reaches_all_sharers_and_is_not_kept(cached: Cached) -> None:
-    futures = [*cached.ask(job()), *cached.ask(job())]
+    futures = cached.ask(job(), job())
     cached.model.futures[0].set_exception(EngineFailure("A run failed."))
     assert [type(future.exception(0)) for future in futures] == [EngineFailure] * 2
+    [again] = cached.ask(job())
+    again.cancel()
     cached.ask(job())
-    assert len(cached.model.jobs) == 2
+    assert len(cached.model.jobs) == 3
 
 
 def test_a_refused_request_leaves_no_trace_and_finished_sentences_are_not_refused(cached: Cached) -> None:
     [running] = cached.ask(job(1))
+    cached.finish()
     cached.model.error = FULL
     with pytest.raises(Overloaded):
         cached.ask(job(1), job(3))
-    cached.finish()
     assert running.result(0)
     assert cached.ask(job(1))[0].result(0)
     cached.model.error = None
@@ -115,49 +100,12 @@ def test_a_refused_request_leaves_no_trace_and_finished_sentences_are_not_refuse
     assert cached.asked_of_model == [(1,), (3,)]
 
 
-def test_a_short_request_does_not_wait_for_the_decode_of_a_long_one(cached: Cached) -> None:
-    long = cached.ask(job(), job(*LONG))
-    [short], [later] = cached.ask(job()), cached.ask(job())
-    assert cached.asked_of_model == [(7, 8), LONG, (7, 8)]
-    cached.finish()
-    assert short.result(0).hypotheses == later.result(0).hypotheses == OUTCOME.hypotheses
-    assert not any(future.done() for future in long)
-
-
-def test_a_long_request_joins_the_decode_of_a_short_one(cached: Cached) -> None:
-    cached.ask(job())
-    cached.ask(job(), job(*LONG))
-    assert cached.asked_of_model == [(7, 8), LONG]
-
-
-@pytest.mark.parametrize(("deadline", "joins"), [(None, True), (115.0, True), (109.9, False)])
-def test_a_sentence_joins_no_decode_with_less_than_half_of_its_own_time(
-    cached: Cached, deadline: float | None, joins: bool
-) -> None:
-    [first], [second] = cached.ask(job(deadline=deadline)), cached.ask(job(deadline=120.0))
-    assert len(cached.model.jobs) == (1 if joins else 2)
-    cached.model.futures[0].set_exception(DeadlineExceeded("Too late."))
-    assert isinstance(first.exception(0), DeadlineExceeded)
-    assert second.done() is joins
-
-
-def test_a_sharer_sees_only_the_time_since_it_joined(cached: Cached) -> None:
-    [first] = cached.ask(job())
-    cached.now += 0.75
-    [second] = cached.ask(job())
-    cached.now += 0.5
-    [third] = cached.ask(job())
-    cached.finish()
-    times = [(r.queue_seconds, r.compute_seconds, r.encode_seconds) for r in map(Future.result, (first, second, third))]
-    assert times == [(1.0, 2.0, 0.5), (0.25, 2.0, 0.5), (0.0, 1.75, 0.25)]
-
-
 def test_a_warm_up_reaches_the_model_and_is_not_kept(cached: Cached) -> None:
     for _ in range(2):
         cached.ask(job(fresh=True))
         cached.finish()
     assert len(cached.model.jobs) == 2
-    assert cached.results.size.entries == 0
+    assert len(cached.results) == 0
 
 
 CLASSES = TokenClasses(8, b"\0", b"\0", b"\0")
@@ -196,13 +144,13 @@ def test_the_least_recently_used_results_go_first_and_the_limit_holds() -> None:
     cache.put(key_of("m", job(99)), result())
     assert cache.get(key_of("m", job(1))) is None
     assert cache.get(key_of("m", job(0))) is not None
-    assert cache.size == (20, 20 * size)
+    assert (len(cache), cache.bytes) == (20, 20 * size)
 
 
 def test_a_result_that_would_displace_many_is_not_kept() -> None:
     cache = ResultCache(64_000)
     cache.put(key_of("m", job(1)), result(weights=2_000))
-    assert cache.size == (0, 0)
+    assert (len(cache), cache.bytes) == (0, 0)
 
 
 def test_the_weights_of_a_kept_result_cannot_be_changed() -> None:
@@ -223,4 +171,4 @@ def test_the_estimate_covers_the_memory_that_entries_really_take() -> None:
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     taken = after - before
-    assert 0.8 * taken < cache.size.bytes < 2.5 * taken
+    assert 0.8 * taken < cache.bytes < 2.5 * taken
