@@ -166,20 +166,16 @@ class Torch:
         from training.decoding.batches import pad_sources
         from training.decoding.beam_search import SearchOptions as Options
         from training.decoding.beam_search import beam_search
-        from training.decoding.greedy import greedy
 
         found: dict[int, Ids] = {}
         order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
         setting = self._setting
+        options = Options(setting.beam, 1.0, setting.longest)
         with torch.no_grad(), self._half:
             for first in range(0, len(order), setting.batch):
                 group = order[first : first + setting.batch]
                 padded = pad_sources([sources[index][:-1] for index in group], self._device)
-                if setting.beam == 1:
-                    rows = greedy(self._network, *padded, setting.longest)
-                else:
-                    options = Options(setting.beam, 1.0, setting.longest)
-                    rows = [each[0].ids for each in beam_search(self._network, *padded, options)]
+                rows = [each[0].ids for each in beam_search(self._network, *padded, options)]
                 found |= {index: (*ids, sources[index][-1]) for index, ids in zip(group, rows, strict=True)}
         return [found[index] for index in range(len(sources))]
 

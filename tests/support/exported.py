@@ -13,8 +13,9 @@ from tests.support.tiny_networks import VOCABULARY, network
 from training.data.batching import Batch, collate
 from training.export.card import DataCredit, ModelCard, Score
 from training.export.compare import ParityLimits
-from training.export.graphs.architecture import GRAPH_KINDS, Graphs, make_graphs, parameters_of
+from training.export.graphs.architecture import GRAPH_KINDS, make_graphs, parameters_of
 from training.export.graphs.builder import GraphBuilder
+from training.export.graphs.network import NetworkGraphs
 from training.export.graphs.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic, Plan
 from training.export.parameters import Parameters
 from training.export.quantise import IdPair, float_store, make_plan, quantised_store, sample_sites
@@ -74,7 +75,7 @@ class Exported:
     parameters: Parameters
     plan: Plan | None = None
 
-    def graphs(self) -> Graphs:
+    def graphs(self) -> NetworkGraphs:
         """Return the graph builder, which has the names of memory and state."""
         return make_graphs(self.config, Arithmetic())
 
@@ -104,8 +105,7 @@ class Exported:
 
 
 def _parameters(config: TransformerConfig | BahdanauConfig) -> Parameters:
-    original = NetworkOriginal(network(config), config)
-    return parameters_of(config, original.state(), original.positions(LIMIT))
+    return parameters_of(config, NetworkOriginal(network(config)).state(), LIMIT)
 
 
 def write_float(config: TransformerConfig | BahdanauConfig, folder: Path) -> Exported:

@@ -69,7 +69,7 @@ class CaptionGraph(BahdanauGraphs):
 def export(network: Captioner, path: Path) -> None:
     """Write the network as one file."""
     state = {name: value.numpy() for name, value in network.state_dict().items()}
-    store = float_store(parameters_of(network.config, state, None), "weights.bin")
+    store = float_store(parameters_of(network.config, state, 0), "weights.bin")
     for name, array in state.items():
         if name.startswith(CONVOLUTION):
             store.add(name, array)

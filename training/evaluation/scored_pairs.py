@@ -3,29 +3,30 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from service.bundle.alignment import Groups, white_space_words, word_groups
+from service.bundle.alignment import FloatArray, Groups, white_space_words, word_groups
 from service.bundle.manifest import AlignmentHead
 from service.bundle.vocabulary import visible_range
 from training.alignment.gold import Gold, Links
 from training.alignment.head_search import Sample, find_links
-from training.decoding.scoring import Scored, score_targets
+from training.decoding.forced import cross_attention
 from training.trainer.checkpoints import Trained
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPair:
-    """One sentence pair; ``scored`` is None if one side is empty."""
+    """One sentence pair; it has no attention if one side is empty."""
 
-    scored: Scored | None
+    attention: FloatArray | None
+    """[L, H, T, S]."""
     sources: Groups
     """Token indices of each white-space word."""
     targets: Groups
 
     def links(self, head: AlignmentHead) -> Links:
         """Return the word alignment of a head, 0-based; none if one side is empty."""
-        if self.scored is None:
+        if self.attention is None:
             return frozenset()
-        return find_links(head, self.scored.attention, self.sources, self.targets)
+        return find_links(head, self.attention, self.sources, self.targets)
 
 
 def score_pairs(trained: Trained, sources: Sequence[str], targets: Sequence[str]) -> list[ScoredPair]:
@@ -40,8 +41,8 @@ def score_pairs(trained: Trained, sources: Sequence[str], targets: Sequence[str]
     too_long = [i + 1 for i in whole if max(len(side[i].ids) for side in encoded) >= trained.recipe.max_tokens]
     if too_long:
         raise ValueError(f"line {too_long[0]} has more than {trained.recipe.max_tokens - 1} tokens")
-    scored = score_targets(trained.network, *([side[i].ids for i in whole] for side in encoded))
-    results = dict(zip(whole, scored, strict=True))
+    found = cross_attention(trained.network, *([side[i].ids for i in whole] for side in encoded))
+    results = dict(zip(whole, found, strict=True))
     return [
         ScoredPair(results.get(i), tokens_of_words(source, one.offsets), tokens_of_words(target, two.offsets))
         for i, (source, target, one, two) in enumerate(zip(sources, targets, *encoded, strict=True))
@@ -61,7 +62,7 @@ def samples(pairs: Sequence[ScoredPair], gold: Sequence[Gold]) -> list[Sample]:
     if len(pairs) != len(gold):
         raise ValueError(f"{len(pairs)} sentence pairs, but {len(gold)} lines of gold alignments")
     return [
-        Sample(pair.scored.attention, pair.sources, pair.targets, truth)
+        Sample(pair.attention, pair.sources, pair.targets, truth)
         for pair, truth in zip(pairs, gold, strict=True)
-        if pair.scored is not None
+        if pair.attention is not None
     ]

@@ -8,15 +8,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import matplotlib
-import numpy as np
-import torch
 from matplotlib.figure import Figure
 from tokenizers import Tokenizer
 
 from service.bundle.vocabulary import EOS
-from training.data.batching import collate
 from training.decoding.beam_search import SearchOptions
-from training.decoding.greedy import translate_greedy
+from training.decoding.forced import cross_attention
+from training.decoding.translate import search
 from training.evaluation.evaluate import evaluate, evaluate_teaching
 from training.evaluation.scores import TEACHING_SOURCES
 from training.evaluation.test_sets import load_development
@@ -107,19 +105,15 @@ def _curves(history: History) -> Figure:
     return figure
 
 
-@torch.no_grad()
 def _draw_attention(network: Network, tokenizer: Tokenizer, source: str) -> Figure:
     """Return a heatmap with target tokens as rows and source tokens as columns, the mean over layers and heads."""
     ids = tokenizer.encode(source).ids
-    translated = translate_greedy(network, [ids], max_length=64)[0]
-    pair = [np.array([*tokens, EOS], np.uint16) for tokens in (ids, translated)]
-    batch = collate(pair[:1], pair[1:])
-    rows, columns = ([tokenizer.id_to_token(int(i)) or "" for i in tokens] for tokens in reversed(pair))
-    memory = network.encode(batch.source, batch.source_lengths)
-    weights = network.decode(batch.target_in, memory).cross_attention[0].mean((0, 1))  # [T, S]
+    translated = search(network, [ids], SearchOptions(beam_size=1, max_length=64))[0][0].ids
+    rows, columns = ([tokenizer.id_to_token(i) or "" for i in (*side, EOS)] for side in (translated, ids))
+    weights = cross_attention(network, [ids], [translated])[0].mean((0, 1))  # [T, S]
     figure = Figure(figsize=(0.4 * len(ids) + 2, 0.3 * len(translated) + 1.5))
     axes = figure.add_subplot()
-    axes.imshow(weights.cpu().float().numpy(), vmin=0, vmax=1, cmap="cividis")
+    axes.imshow(weights, vmin=0, vmax=1, cmap="cividis")
     axes.set_xticks(range(len(ids) + 1), columns, rotation=90)
     axes.set_yticks(range(len(translated) + 1), rows)
     figure.tight_layout()

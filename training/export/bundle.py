@@ -98,7 +98,7 @@ def write_bundle(
     with tempfile.TemporaryDirectory(dir=out_dir.parent, prefix=".export-") as name:
         folder = Path(name) / out_dir.name
         folder.mkdir()
-        parameters = parameters_of(model.network, original.state(), original.positions(model.max_tokens))
+        parameters = parameters_of(model.network, original.state(), model.max_tokens)
         sections = write_graphs(model.network, parameters, pairs, folder, options)
         subwords.source.save(str(folder / TOKENIZER_NAME), pretty=False)
         if subwords.target is not None:
@@ -166,14 +166,12 @@ def write_graphs(
     """Write weights and graphs of the requested precisions; returns the manifest's ``graphs``."""
     precisions, always = options.precisions, options.always
     sections: dict[str, Any] = {}
-    stores: list[WeightStore] = []
     if "int8" in precisions or "fp16" in precisions:
         products, samples = sample_sites(config, parameters, pairs)
         plan = make_plan(parameters, products, samples, options.text_seen)
         if options.intgemm is not None:
             plan = options.intgemm.plan(plan, products)
         store = quantised_store(parameters, products, samples, plan, WEIGHTS, options.intgemm)
-        stores.append(store)
         if options.float_bias is not None:
             store.add(SCORED_BIAS, suppressed_bias(options.float_bias))
         if "int8" in precisions:
@@ -183,10 +181,9 @@ def write_graphs(
             sections["int8"] = _write(config, arithmetic, store, folder, "int8", options.intgemm is not None)
         if "fp16" in precisions:
             sections["fp16"] = _write(config, DequantisedArithmetic(), store, folder, "fp16")
+        store.write(folder)
     if "fp32" in precisions:
         sections["fp32"] = write_float_graphs(config, parameters, options.float_bias, folder)
-    for store in stores:
-        store.write(folder)
     return sections
 
 

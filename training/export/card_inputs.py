@@ -71,9 +71,8 @@ def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
         origin = next(other for other in recipe.corpora if other.name == corpus.origin)
         credit = data_credit(recipe, origin, pairs)
         return replace(credit, name=corpus.name, credit=f"made from {origin.name}: {credit.credit}")
-    if corpus.number_templates or corpus.noun_templates:
-        slots = "numbers" if corpus.number_templates else "nouns"
-        return DataCredit(corpus.name, pairs, "Apache-2.0", f"Translucent's own sentences with random {slots}")
+    if corpus.number_templates:
+        return DataCredit(corpus.name, pairs, "Apache-2.0", "Translucent's own sentences with random numbers")
     if corpus.made_up_grammar:
         return DataCredit(corpus.name, pairs, "Apache-2.0", "Translucent's made-up grammar")
     if corpus.path is not None:

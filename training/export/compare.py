@@ -41,7 +41,7 @@ class ParityLimits:
     """The longest sentences that are compared, in tokens; large vocabularies make long ones slow."""
 
 
-class ParityError(RuntimeError):
+class ParityError(ValueError):
     """The exported graphs differ from the network; the message is a table of all comparisons."""
 
 
@@ -101,9 +101,6 @@ class Original(Protocol):
 
     def state(self) -> StateArrays:
         """Return the parameters, under the names of our networks."""
-
-    def positions(self, length: int) -> Floats | None:
-        """Return the table of positions, if the model has one."""
 
     def reference(self, batch: PaddedPairs, bias: Floats | None = None) -> Reference:
         """Return forced decoding without the tokens that no graph produces; ``bias``: another output bias."""

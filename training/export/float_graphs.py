@@ -15,12 +15,10 @@ from training.export.bundle import OWN_FORCED, write_compared_graphs
 from training.export.compare import Reference
 from training.export.graphs.architecture import make_graphs, parameters_of
 from training.export.graphs.precision import Arithmetic
-from training.export.layouts import sinusoidal_table
 from training.export.manifest import ModelDescription, graph_file
 from training.export.parameters import Floats, StateArrays
 from training.export.parity import force
 from training.export.sessions import Stepper, open_session
-from training.recipe import TransformerConfig
 
 ROWS = 16
 """Sentences that are translated together."""
@@ -33,7 +31,7 @@ class FloatGraphs:
 
     def __init__(self, model: ModelDescription, state: StateArrays, float_bias: Floats, folder: Path) -> None:
         self._model, self._state, self.graphs = model, state, folder
-        parameters = parameters_of(model.network, state, self.positions(model.max_tokens))
+        parameters = parameters_of(model.network, state, model.max_tokens)
         self._vocabulary = len(float_bias)
         write_compared_graphs(model.network, parameters, float_bias, folder)
         self._stepper = Stepper(make_graphs(model.network, Arithmetic()), folder, "fp32", model.max_tokens)
@@ -41,13 +39,6 @@ class FloatGraphs:
     def state(self) -> StateArrays:
         """Return the parameters of the model."""
         return self._state
-
-    def positions(self, length: int) -> Floats | None:
-        """Return the table of positions, if the model has one."""
-        config = self._model.network
-        if not isinstance(config, TransformerConfig):
-            return None
-        return sinusoidal_table(length, config.width, config.positions)
 
     def reference(self, batch: PaddedPairs, bias: Floats | None = None) -> Reference:
         """Return forced decoding by the float graphs; see ``Original``. Any other bias is that of the model."""

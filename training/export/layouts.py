@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from training.export.parameters import POSITIONS, Floats, Layout, Part, linear
+from training.export.parameters import POSITIONS, Layout, Part, linear
 from training.recipe import BahdanauConfig, TransformerConfig
 
 EMBEDDING, SOURCE_EMBEDDING = "embedding", "source.embedding"
@@ -155,22 +155,3 @@ def _energies(config: BahdanauConfig) -> dict[str, str]:
     if config.attention == "local":
         found["attention.centre.energy"] = "attention.centre.energy.weight"
     return found
-
-
-def sinusoidal_table(length: int, width: int, layout: str) -> Floats:
-    """Return the table of ``training.networks.transformer.sinusoidal_positions`` without PyTorch, [length, width].
-
-    Angles are float32, as they are there.
-    """
-    if layout in ("none", "learned"):
-        return np.zeros((length, width), np.float32)
-    positions = np.arange(length, dtype=np.float32)[:, None]
-    last = 2 * max((width + 1) // 2 - 1, 1)
-    rate = np.float32(-math.log(10_000) / (last if layout == "marian" else width))
-    angles = positions * np.exp(np.arange(0, width, 2, dtype=np.float32) * rate)
-    sines, cosines = np.sin(angles), np.cos(angles)[:, : width // 2]
-    if layout in ("halves", "marian"):
-        return np.concatenate([sines, cosines], axis=1)
-    table = np.zeros((length, width), np.float32)
-    table[:, 0::2], table[:, 1::2] = sines, cosines
-    return table

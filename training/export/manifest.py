@@ -18,7 +18,8 @@ from service.bundle.manifest import (
 )
 from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.vocabulary import BOS, EOS, PAD
-from training.export.graphs.architecture import GRAPH_KINDS, Graphs, NetworkConfig, attention_sizes
+from training.export.graphs.architecture import GRAPH_KINDS, NetworkConfig, attention_sizes
+from training.export.graphs.network import NetworkGraphs
 from training.recipe import Recipe
 
 
@@ -63,7 +64,7 @@ def graph_file(kind: str, precision: str) -> str:
     return f"{kind}.{precision}.onnx"
 
 
-def graph_section(graphs: Graphs, precision: Precision) -> dict[str, Any]:
+def graph_section(graphs: NetworkGraphs, precision: Precision) -> dict[str, Any]:
     """Return the manifest's entry for the three graphs of one precision."""
     dtype = "float16" if graphs.arithmetic.dtype == TensorProto.FLOAT16 else "float32"
     memory: list[dict[str, Any]] = []

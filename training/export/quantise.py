@@ -10,7 +10,6 @@ import numpy.typing as npt
 import onnx
 import onnxruntime
 
-from service.bundle.vocabulary import EOS
 from training.data.dataset import EncodedPairs
 from training.export.graphs.architecture import NetworkConfig, make_graphs
 from training.export.graphs.builder import GraphBuilder
@@ -200,8 +199,7 @@ def sample_sites(
         store.write(folder)
         onnx.save_model(graph.model(), str(folder / "forced.onnx"))
         session = open_session(folder / "forced.onnx")
-    lengths = [(len(np.asarray(source)), len(np.asarray(target))) for source, target in pairs]
-    samples = {site: RowSample(total) for site, total in _count_rows(session, sites, lengths).items()}
+    samples = {site: RowSample() for site in sites}
     for pair in pairs:
         for site, rows in _rows_of(session, sites, pair).items():
             samples[site].add(rows)
@@ -209,32 +207,28 @@ def sample_sites(
 
 
 class RowSample:
-    """At most 4,096 of the rows that arrive, spread evenly, in a random order with a fixed seed.
+    """At most 4,096 of the rows that arrive, in a random order with a fixed seed; hardly more take memory."""
 
-    Their number is known before, so only the rows that are kept take memory.
-    """
-
-    def __init__(self, total: int) -> None:
-        order = np.random.default_rng(0).permutation(total)[:_ROWS]
-        self._places = np.argsort(order)
-        self._wanted = order[self._places]
-        self._total, self._seen = total, 0
-        self._rows: Floats | None = None
+    def __init__(self) -> None:
+        self._random = np.random.default_rng(0)
+        self._parts: list[tuple[npt.NDArray[np.float64], Floats]] = []
+        """Rows with random numbers, of which the smallest are kept."""
 
     def add(self, rows: Floats) -> None:
-        """Keep what is wanted of the next rows [R, K]."""
-        if self._rows is None:
-            self._rows = np.empty((len(self._wanted), rows.shape[1]), rows.dtype)
-        first, end = np.searchsorted(self._wanted, (self._seen, self._seen + len(rows)))
-        self._rows[self._places[first:end]] = rows[self._wanted[first:end] - self._seen]
-        self._seen += len(rows)
+        """Add the next rows [R, K]."""
+        self._parts.append((self._random.random(len(rows)), rows))
+        if sum(len(numbers) for numbers, _ in self._parts) > _ROWS + _ROWS // 4:
+            self._parts = [self._smallest()]
 
     @property
     def rows(self) -> Floats:
-        """Return the rows that were kept; every row must have arrived."""
-        assert self._seen == self._total, f"{self._seen} rows of {self._total}"
-        assert self._rows is not None
-        return self._rows
+        """Return the rows that were kept."""
+        return self._smallest()[1]
+
+    def _smallest(self) -> tuple[npt.NDArray[np.float64], Floats]:
+        numbers, rows = (np.concatenate(each) for each in zip(*self._parts, strict=True))
+        kept = numbers.argsort()[:_ROWS]
+        return numbers[kept], rows[kept]
 
 
 def _rows_of(session: onnxruntime.InferenceSession, sites: Sequence[str], pair: IdPair) -> dict[str, Floats]:
@@ -244,26 +238,6 @@ def _rows_of(session: onnxruntime.InferenceSession, sites: Sequence[str], pair: 
     feeds |= {"target": target, "target_lengths": np.array([target.shape[1]])}
     result = run(session, feeds)
     return {site: (values := result[f"site:{site}"]).reshape(-1, values.shape[-1]) for site in sites}
-
-
-def _count_rows(
-    session: onnxruntime.InferenceSession, sites: Sequence[str], lengths: Sequence[tuple[int, int]]
-) -> dict[str, int]:
-    """Return how many rows every site has over pairs of these lengths.
-
-    One pair has a + b·S + c·T + d·S·T rows, because each axis of a site has a fixed length, S or T. Four pairs of one
-    and two tokens show the numbers.
-    """
-    shapes = [(1, 1), (2, 1), (1, 2), (2, 2)]
-    probes = [_rows_of(session, sites, (np.full(s, EOS), np.full(t, EOS))) for s, t in shapes]
-    totals = {}
-    for site in sites:
-        one, source, target, both = (len(probe[site]) for probe in probes)
-        by_source, by_target, by_both = source - one, target - one, both - source - target + one
-        totals[site] = sum(
-            one + (s - 1) * by_source + (t - 1) * by_target + (s - 1) * (t - 1) * by_both for s, t in lengths
-        )
-    return totals
 
 
 CALIBRATION_PAIRS = 200

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 
-from training.export.graphs.architecture import Graphs
 from training.export.graphs.blocks import SHORTLIST
+from training.export.graphs.network import NetworkGraphs
 
 Array = npt.NDArray[Any]
 
@@ -38,7 +38,7 @@ class Stepper:
     """
 
     def __init__(
-        self, graphs: Graphs, folder: Path, precision: str, capacity: int, listed: Array | None = None
+        self, graphs: NetworkGraphs, folder: Path, precision: str, capacity: int, listed: Array | None = None
     ) -> None:
         self._graphs, self._capacity, self._listed = graphs, capacity, listed
         self._encoder = open_session(folder / f"encoder.{precision}.onnx")

@@ -16,13 +16,11 @@ from training.data.subwords import UNKNOWN
 from training.export.bundle import ExportOptions, write_bundle
 from training.export.card import ModelCard
 from training.export.compare import Reference
-from training.export.graphs.architecture import NetworkConfig
 from training.export.manifest import Subwords, describe
 from training.export.parameters import SUPPRESSED, Floats, StateArrays
 from training.export.quantise import IdPair
 from training.networks.build import Network
-from training.networks.transformer import sinusoidal_positions
-from training.recipe import Recipe, TransformerConfig
+from training.recipe import Recipe
 
 
 def export_bundle(
@@ -37,7 +35,7 @@ def export_bundle(
     subwords = Subwords(tokenizer, tokenizer.get_vocab_size(), unknown=tokenizer.token_to_id(UNKNOWN))
     assert isinstance(options.card, ModelCard)
     card = options.card.with_recipe(recipe)
-    original = NetworkOriginal(network, recipe.network)
+    original = NetworkOriginal(network)
     return write_bundle(original, subwords, describe(recipe), pairs, out_dir, replace(options, card=card))
 
 
@@ -46,18 +44,12 @@ class NetworkOriginal:
 
     name, graphs = "PyTorch", None
 
-    def __init__(self, network: Network, config: NetworkConfig) -> None:
-        self._network, self._config = network.eval(), config
+    def __init__(self, network: Network) -> None:
+        self._network = network.eval()
 
     def state(self) -> StateArrays:
         """Return the network's parameters."""
         return {name: tensor.detach().float().cpu().numpy() for name, tensor in self._network.state_dict().items()}
-
-    def positions(self, length: int) -> Floats | None:
-        """Return the network's table of positions, if it has one that is not among its parameters."""
-        if not isinstance(self._config, TransformerConfig) or self._config.positions == "learned":
-            return None
-        return sinusoidal_positions(length, self._config.width, self._config.positions).numpy()
 
     def reference(self, batch: PaddedPairs, bias: Floats | None = None) -> Reference:
         """Return forced decoding by the network; see ``Original``."""

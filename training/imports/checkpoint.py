@@ -9,6 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from training.export.parameters import StateArrays
 from training.imports.files import ImportRefused
 
 SAFETENSORS, SAFETENSORS_INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
@@ -16,7 +17,7 @@ FILES = (SAFETENSORS, SAFETENSORS_INDEX, PICKLE)
 """The first existing one is read."""
 
 
-def read_checkpoint(folder: Path) -> tuple[Path, dict[str, Tensor]]:
+def read_checkpoint(folder: Path) -> tuple[Path, StateArrays]:
     """Return the file that was read and its tensors as float32, by name.
 
     Only tensors are unpickled. Raises ImportRefused for a folder without a checkpoint, and for a file that is cut off
@@ -31,7 +32,7 @@ def read_checkpoint(folder: Path) -> tuple[Path, dict[str, Tensor]]:
     wrong = next((name for name, tensor in tensors.items() if not tensor.is_floating_point()), None)
     if wrong is not None and not wrong.endswith("position_ids"):
         raise ImportRefused(f"{path}: {wrong} holds {tensors[wrong].dtype}; floating-point weights can be imported")
-    return path, {name: tensor.float() for name, tensor in tensors.items()}
+    return path, {name: tensor.float().numpy() for name, tensor in tensors.items()}
 
 
 def _read_safetensors(path: Path) -> dict[str, Tensor]:

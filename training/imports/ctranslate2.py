@@ -13,7 +13,6 @@ import numpy as np
 
 from service.bundle.checksums import checksum_of
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
-from training.export.layouts import sinusoidal_table
 from training.imports.ctranslate2_file import ModelFile, ctranslate2_state, read_model_file
 from training.imports.files import ImportRefused, checksums, language_tag, read_optional_object, stated_licence
 from training.imports.sentencepiece_file import (
@@ -25,6 +24,7 @@ from training.imports.sentencepiece_file import (
 from training.imports.source import ImportedModel, Origin, TextSide
 from training.imports.tensors import Array
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, read_list, renumber
+from training.networks.positions import sinusoidal_table
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 
 SEARCH = DecodingDefaults(early_stopping=True, repetition_guard=False)

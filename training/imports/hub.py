@@ -1,12 +1,10 @@
 """Fetches models from the Hugging Face hub, or from a mirror that speaks its protocol (``HF_ENDPOINT``)."""
 
-import hashlib
 import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from service.bundle.checksums import checksum_of
 from training.imports.checkpoint import PICKLE, SAFETENSORS, SAFETENSORS_INDEX
 from training.imports.files import ImportRefused
 
@@ -84,26 +82,12 @@ def _weights(name: str, revision: str | None) -> Sequence[str]:
 
 
 def _check(name: str, folder: Path) -> None:
-    """Compare every file with the hub's checksum: SHA-256 of large files, git's blob hash of the others.
-
-    Deletes a file that differs, so that the next run fetches it anew, and raises ImportRefused.
-    """
+    """Compare every file with the hub's checksum; raise ImportRefused after deleting those that differ."""
     from huggingface_hub import HfApi
 
-    for entry in HfApi().model_info(name, revision=folder.name, files_metadata=True).siblings or ():
-        path = folder / entry.rfilename
-        if not path.is_file():
-            continue
-        wanted = entry.lfs.sha256 if entry.lfs is not None else entry.blob_id
-        found = checksum_of(path) if entry.lfs is not None else _blob_hash(path)
-        if wanted and wanted != found:
-            path.resolve().unlink()
-            raise ImportRefused(
-                f"{name}: {entry.rfilename} arrived damaged (checksum {found[:12]}…, not {wanted[:12]}…); it was "
-                "deleted, so run the command again"
-            )
-
-
-def _blob_hash(path: Path) -> str:
-    data = path.read_bytes()
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    damaged = HfApi().verify_repo_checksums(name, revision=folder.name).mismatches
+    for file in damaged:
+        (folder / file["path"]).resolve().unlink()
+    if damaged:
+        names = ", ".join(file["path"] for file in damaged)
+        raise ImportRefused(f"{name}: {names} arrived damaged; it was deleted, so run the command again")

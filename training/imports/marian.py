@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
 from training.export.parameters import StateArrays
@@ -29,7 +28,7 @@ from training.imports.sentencepiece_file import SentencePieceModel, read_sentenc
 from training.imports.source import ImportedModel, Origin, Positions, TextSide
 from training.imports.tensors import BlockNames, Rows, TensorReader, layers_of, put_embeddings
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, read_pieces, renumber
-from training.networks.transformer import sinusoidal_positions
+from training.networks.positions import sinusoidal_table
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 
 CREDIT = "OPUS-MT, Tiedemann and Thottingal 2020 (University of Helsinki)"
@@ -209,16 +208,12 @@ def _targets(tokens: Mapping[str, int], wanted: Sequence[str], where: str) -> tu
     return tuple(TargetLanguage(tag, (known[tag],)) for tag in dict.fromkeys(asked))
 
 
-Tensors = dict[str, Tensor]
-
-
-def marian_state(config: TransformerConfig, tensors: Tensors, rows: Rows, where: str) -> StateArrays:
+def marian_state(config: TransformerConfig, tensors: StateArrays, rows: Rows, where: str) -> StateArrays:
     """Return our state dict; ``rows``: the checkpoint's row of every id, of the source and of the target.
 
     Raises ImportRefused when a tensor is missing, has another shape than the configuration says, or is left over.
     """
-    kept = _refuse_learnt_positions(tensors, where)
-    reader = TensorReader({name: tensor.numpy() for name, tensor in kept.items()}, where)
+    reader = TensorReader(_without_positions(tensors, where), where)
     state = layers_of(config, reader, _names)
     source, target = (f"model.{side}.embed_tokens.weight" for side in ("encoder", "decoder"))
     shared, output = "model.shared.weight", "lm_head.weight"
@@ -239,10 +234,10 @@ def _names(side: str, number: int, block: str) -> BlockNames:
     return BlockNames({"query": query, "key_value": [*key, *value], "output": output}, f"{name}_layer_norm.{{}}")
 
 
-def _refuse_learnt_positions(tensors: Tensors, where: str) -> Tensors:
+def _without_positions(tensors: StateArrays, where: str) -> StateArrays:
     """Return the tensors without position tables, which must be the usual ones."""
     tables = {name: tensor for name, tensor in tensors.items() if name.endswith("embed_positions.weight")}
     for name, table in tables.items():
-        if not torch.allclose(table, sinusoidal_positions(len(table), table.shape[1], "halves"), atol=1e-3):
+        if not np.allclose(table, sinusoidal_table(len(table), table.shape[1], "halves"), atol=1e-3):
             raise ImportRefused(f"{where}: {name} was learnt; sinusoidal positions can be imported")
     return {name: tensor for name, tensor in tensors.items() if name not in tables}

@@ -20,4 +20,4 @@ def network_of(model: ImportedModel) -> Network:
 
 def import_bundle(model: ImportedModel, out_dir: Path, options: ImportOptions) -> Path:
     """Write the bundle of an imported model as ``write_import`` does; it passes the gate of models trained here."""
-    return write_import(model, out_dir, options, NetworkOriginal(network_of(model), model.network))
+    return write_import(model, out_dir, options, NetworkOriginal(network_of(model)))

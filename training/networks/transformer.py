@@ -10,26 +10,12 @@ from training.network_config import REACH, TransformerConfig
 from training.networks.attention import MultiHeadAttention, directions, valid_positions
 from training.networks.dropout import Dropout
 from training.networks.interface import Decoded, Memory, State, partial_linear
+from training.networks.positions import sinusoidal_table
 
 
 def sinusoidal_positions(length: int, width: int, layout: str = "interleaved") -> Tensor:
-    """Return the position table [length, width] of section 3.5.
-
-    ``interleaved``: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(…). ``halves``: the same columns, but
-    all sines come before all cosines. ``marian``: as ``halves``, with the rates 10000^(-i / (d/2 - 1)). ``none``: 0.
-    ``learned`` begins with 0.
-    """
-    if layout in ("none", "learned"):
-        return torch.zeros(length, width)
-    positions = torch.arange(length)[:, None]
-    last = 2 * max((width + 1) // 2 - 1, 1)
-    rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / (last if layout == "marian" else width)))
-    sines, cosines = torch.sin(positions * rates), torch.cos(positions * rates)[:, : width // 2]
-    if layout in ("halves", "marian"):
-        return torch.cat([sines, cosines], dim=1)
-    table = torch.zeros(length, width)
-    table[:, 0::2], table[:, 1::2] = sines, cosines
-    return table
+    """Return the position table [length, width] of section 3.5, or another ``layout`` of it."""
+    return torch.from_numpy(sinusoidal_table(length, width, layout))
 
 
 _ACTIVATIONS = {"relu": torch.relu, "swish": nn.functional.silu, "gelu": nn.functional.gelu}

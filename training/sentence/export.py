@@ -22,6 +22,7 @@ from service.bundle.embedding import (
 from service.bundle.vocabulary import EOS
 from training.data.batching import pad
 from training.data.corpora import find_corpus
+from training.export.compare import ParityError
 from training.export.weights import WeightStore
 from training.sentence.data import SentenceFolder, encode_texts
 from training.sentence.graph import Precision, SentenceGraph
@@ -31,10 +32,6 @@ from training.sentence.trainer import load_trained
 
 TOLERANCE = 1e-5
 """Largest difference between PyTorch and the float32 graph in any output, relative where a value is above 1."""
-
-
-class ParityError(ValueError):
-    """The exported graph does not agree with the network."""
 
 
 def export(run: SentenceFolder, text: SentenceFolder, bundle: Path, precision: Precision) -> dict[str, float]:

@@ -4,16 +4,15 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto
 
+from training.export.graphs.blocks import FLOAT, INT32, INT64, valid_positions
 from training.export.graphs.builder import GraphBuilder
 from training.export.weights import WeightStore
 from training.sentence.network import FullHidden, SentenceNetwork, SplitHidden
 
 Precision = Literal["fp32", "int8"]
 Floats = npt.NDArray[np.float32]
-
-FLOAT, INT32, INT64 = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64
 
 
 class SentenceGraph:
@@ -92,13 +91,9 @@ class SentenceGraph:
         graph = self._graph
         scores = graph.op("MatMul", graph.op("Tanh", self._product("w1", states)), self._transposed("w2"))
         scores = graph.op("Transpose", scores, perm=[0, 2, 1])
-        size = graph.op("Squeeze", graph.op("Shape", ids, start=1, end=2))
-        zero, one = graph.constant(np.array(0, np.int64)), graph.constant(np.array(1, np.int64))
-        valid = graph.op("Less", graph.op("Range", zero, size, one), graph.op("Unsqueeze", lengths, graph.integers(1)))
+        valid = valid_positions(graph, lengths, ids, axis=1, between=1)
         low = graph.constant(np.array(-np.inf, np.float32))
-        return graph.op(
-            "Softmax", graph.op("Where", graph.op("Unsqueeze", valid, graph.integers(1)), scores, low), axis=-1
-        )
+        return graph.op("Softmax", graph.op("Where", valid, scores, low), axis=-1)
 
     def _hidden(self, matrix: str) -> str:
         """Return the hidden units before the activation: M [B, r, states] → [B, units]."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from training.networks.attention import masked_softmax, valid_positions
 from training.sentence.recipe import PrunedHidden, SentenceNetworkConfig
 
 
@@ -69,8 +70,7 @@ class SentenceNetwork(nn.Module):
     def attention(self, states: Tensor, lengths: Tensor) -> Tensor:
         """Return A, [B, r, N] (equation 6): r softmaxes over the tokens of each sentence."""
         scores = self.w2(torch.tanh(self.w1(states))).transpose(1, 2)
-        valid = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
-        return torch.softmax(scores.masked_fill(~valid[:, None, :], -torch.inf), dim=-1)
+        return masked_softmax(scores, valid_positions(lengths, states.shape[1])[:, None])
 
 
 def both_directions(forwards: nn.GRU, backwards: nn.GRU, steps: Tensor, lengths: Tensor) -> list[Tensor]:

@@ -12,7 +12,8 @@ from torch.nn import functional
 
 from training.data.batching import Batch
 from training.data.split import spread
-from training.decoding.greedy import translate_greedy
+from training.decoding.beam_search import SearchOptions
+from training.decoding.translate import search
 from training.networks.attention import valid_positions
 from training.networks.bahdanau import Bahdanau
 from training.networks.build import Network, build_network
@@ -153,8 +154,8 @@ class TranslationModule(lightning.LightningModule):
         corpora = [corpus for corpus, _, _ in self.development]
         chosen = [self.development[i] for i in spread(corpora, self.recipe.validation.sentences)]
         sources = [self.tokenizer.encode(source).ids for _, source, _ in chosen]
-        translated = translate_greedy(self.network, sources, max_length=self.recipe.max_tokens)
-        texts = [self.tokenizer.decode(ids) for ids in translated]
+        translated = search(self.network, sources, SearchOptions(beam_size=1, max_length=self.recipe.max_tokens))
+        texts = [self.tokenizer.decode(hypotheses[0].ids) for hypotheses in translated]
         found: dict[str, float] = {}
         for name in ("", *dict.fromkeys(corpora)):
             own = [i for i, (corpus, _, _) in enumerate(chosen) if name in ("", corpus)]

@@ -2,16 +2,18 @@
 
 import itertools
 
+import numpy as np
 import pytest
 import torch
 
 from service.bundle.vocabulary import EOS
 from tests.support.tiny_networks import VARIANTS, bahdanau, network, transformer
+from training.data.batching import collate
 from training.decoding.batches import evaluating, length_groups
 from training.decoding.beam_search import SearchOptions
-from training.decoding.greedy import translate_greedy
-from training.decoding.scoring import score_targets
+from training.decoding.forced import cross_attention
 from training.decoding.translate import search
+from training.export.trained import torch_reference
 from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
 from training.recipe import BahdanauConfig, TransformerConfig
@@ -28,14 +30,16 @@ def eager(config: TransformerConfig | BahdanauConfig, bias: float) -> Transforme
 
 @pytest.mark.parametrize("config", [transformer(), bahdanau(cell="lstm", decoder_layers=2)], ids=["transformer", "rnn"])
 def test_a_beam_of_one_is_greedy(config: TransformerConfig | BahdanauConfig) -> None:
+    """So few tokens that nothing can be a repetition: the most likely one after those before it."""
     net = network(config)
-    greedy = translate_greedy(net, SOURCES, 12)
-    assert [h[0].ids for h in search(net, SOURCES, SearchOptions(1, 1.0, 12))] == greedy
+    for source, found in zip(SOURCES, search(net, SOURCES, SearchOptions(1, 1.0, 5)), strict=True):
+        batch = collate([np.array([*source, EOS], np.uint16)], [np.array([*found[0].ids, EOS], np.uint16)])
+        assert torch_reference(net, batch).best[0, :-1].tolist() == found[0].ids
 
 
 def test_no_translation_has_a_forbidden_token() -> None:
     net = network(bahdanau())
-    written = {number for ids in translate_greedy(net, SOURCES, 12) for number in ids}
+    written = {number for found in search(net, SOURCES, SearchOptions(1, 1.0, 12)) for number in found[0].ids}
     assert len(written) > 1
     found = search(net, SOURCES, SearchOptions(2, 1.0, 12, forbidden=tuple(written)))
     assert not written & {number for hypotheses in found for each in hypotheses for number in each.ids}
@@ -47,33 +51,25 @@ def test_forced_scores_are_those_of_the_search(name: str) -> None:
     found = search(net, SOURCES, SearchOptions(2, 1.0, 40))
     pairs = [(source, h) for source, hypotheses in zip(SOURCES, found, strict=True) for h in hypotheses if h.finished]
     assert pairs
-    forced = score_targets(net, [source for source, _ in pairs], [h.ids for _, h in pairs])
-    for (source, hypothesis), result in zip(pairs, forced, strict=True):
-        assert result.logprobs.mean() == pytest.approx(hypothesis.score, abs=1e-5)
-        assert result.attention.shape[2:] == (len(hypothesis.ids) + 1, len(source) + 1)
-
-
-def test_forced_ranks_count_the_likelier_tokens() -> None:
-    net = network(transformer())
-    greedy = translate_greedy(net, [[5, 6, 7]], 5)  # so few that nothing can be a repetition
-    (result,) = score_targets(net, [[5, 6, 7]], greedy)
-    assert (result.ranks[: len(greedy[0])] == 1).all()
-    (other,) = score_targets(net, [[5, 6, 7]], [[39, 38]])
-    assert (other.ranks > 1).any()
+    attention = cross_attention(net, [source for source, _ in pairs], [h.ids for _, h in pairs])
+    for (source, hypothesis), weights in zip(pairs, attention, strict=True):
+        batch = collate(*([np.array([*ids, EOS], np.uint16)] for ids in (source, hypothesis.ids)))
+        with torch.no_grad():
+            decoded = net.decode(batch.target_in, net.encode(batch.source, batch.source_lengths))
+            logprobs = net.logits(decoded.hidden).log_softmax(-1).gather(-1, batch.target_out[:, :, None])
+        assert logprobs.mean().item() == pytest.approx(hypothesis.score, abs=1e-5)
+        np.testing.assert_allclose(weights, decoded.cross_attention[0], atol=1e-5)
 
 
 def test_an_untrained_network_is_not_waited_for() -> None:
-    assert all(
-        len(ids) <= 2 * (len(s) + 1) + 8
-        for s, ids in zip(SOURCES, translate_greedy(network(transformer()), SOURCES, 500), strict=True)
-    )
+    found = search(network(transformer()), SOURCES, SearchOptions(1, max_length=500))
+    assert all(len(each[0].ids) <= 2 * (len(s) + 1) + 8 for s, each in zip(SOURCES, found, strict=True))
 
 
 def test_nothing_gives_nothing() -> None:
     net = network(bahdanau())
-    assert translate_greedy(net, [], 10) == []
     assert search(net, [], SearchOptions()) == []
-    assert score_targets(net, [], []) == []
+    assert cross_attention(net, [], []) == []
 
 
 def test_groups_hold_everyone_once_and_keep_the_budget() -> None:

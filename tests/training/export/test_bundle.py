@@ -116,7 +116,8 @@ def test_what_disagrees_is_not_exported(tmp_path: Path, tokenizer: Tokenizer, mo
     out = tmp_path / "models" / "tiny"
     out.mkdir(parents=True)
     (out / "manifest.json").write_text("kept")
-    monkeypatch.setattr("training.export.trained.sinusoidal_positions", lambda n, w, layout: torch.zeros(n, w))
+    forgetting = "training.export.graphs.architecture.sinusoidal_table"
+    monkeypatch.setattr(forgetting, lambda length, width, layout: np.zeros((length, width), np.float32))
     with pytest.raises(ParityError, match="FAIL fp32"):
         export(transformer(), tokenizer, out, limits=LOOSE)
     assert [path.name for path in out.parent.iterdir()] == ["tiny"]

@@ -39,10 +39,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append(path)
         name, files = self.server.name, sorted(self.server.folder.iterdir())
         if path.startswith(f"/api/models/{name}/tree/"):
-            tree = [{"type": "file", "path": f.name, "size": f.stat().st_size, "oid": COMMIT} for f in files]
-            return self._send(200, json.dumps(tree).encode())
+            return self._send(200, json.dumps([self._metadata(file) for file in files]).encode())
         if re.fullmatch(rf"/api/models/{name}(/revision/(main|{COMMIT}))?", path):
-            model = {"id": name, "modelId": name, "sha": COMMIT, "siblings": [self._metadata(file) for file in files]}
+            siblings = [{"rfilename": file.name} for file in files]
+            model = {"id": name, "modelId": name, "sha": COMMIT, "siblings": siblings}
             return self._send(200, json.dumps(model).encode())
         for file in files:
             if path in (f"/{name}/resolve/main/{file.name}", f"/{name}/resolve/{COMMIT}/{file.name}"):
@@ -54,12 +54,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _metadata(self, file: Path) -> dict[str, object]:
         data = file.read_bytes() + b"." * (self.server.damaged == file.name)
-        size = file.stat().st_size
-        if file.suffix in (".safetensors", ".bin", ".spm"):
-            lfs = {"sha256": hashlib.sha256(data).hexdigest(), "size": size, "pointerSize": 130}
-            return {"rfilename": file.name, "size": size, "lfs": lfs}
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-        return {"rfilename": file.name, "size": size, "blobId": blob}
+        entry: dict[str, object] = {"type": "file", "path": file.name, "size": file.stat().st_size, "oid": blob}
+        if file.suffix in (".safetensors", ".bin", ".spm"):
+            entry["lfs"] = {"oid": hashlib.sha256(data).hexdigest(), "size": entry["size"], "pointerSize": 130}
+        return entry
 
     def _send(self, status: int, data: bytes, **headers: str) -> None:
         self.send_response(status)

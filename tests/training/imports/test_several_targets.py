@@ -2,22 +2,19 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from typer.testing import CliRunner
 
 from service.api.app import create_app
 from service.api.state import Service
 from service.bundle.vocabulary import EOS
-from service.cli.main import cli
 from service.engine.registry import Registry
 from service.metrics import Metrics
 from service.settings import Settings
-from tests.support.server import ROOT, ServerProcess, running
 from tests.training.commands import call, figures, lines, refusal, run, verdict
 from tests.training.imports.several_targets import SENTENCES, train_several_targets
 from training.imports.calibration import LONGEST, encode_sources, made_up_sources
@@ -26,7 +23,6 @@ from training.imports.marian import MarianOptions, read_marian
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")]
 
 NAME = "opus-mt-en-mul"
-INTO_ENGLISH = ROOT / "models" / "transformer-de-fr-en"
 CAT, DOG = "The cat sleeps.", "The dog eats."
 SAID = {"fr": ("Le chat dort.", "Le chien mange."), "de": ("Die Katze schläft.", "Der Hund isst.")}
 TOKEN = {"fr": ">>fra<<", "de": ">>deu<<"}
@@ -51,20 +47,6 @@ async def client(models: Path) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://translucent") as client:
         yield client
     await registry.stop(5)
-
-
-@pytest.fixture(scope="module")
-def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """Serve the bundle and a model into English; models are opened at their first request."""
-    if not INTO_ENGLISH.is_dir():
-        pytest.skip(f"{INTO_ENGLISH} is not here")
-    folder = tmp_path_factory.mktemp("served")
-    for bundle in (models / NAME, INTO_ENGLISH):
-        (folder / bundle.name).symlink_to(bundle)
-    options = ("--models-dir", str(folder), "--device", "cpu")
-    settings: dict[str, Any] = {"TRANSLUCENT_LOAD": "lazy", "TRANSLUCENT_LOG_FORMAT": "json"}
-    with running("-m", "service", "serve", *options, **settings) as server:
-        yield server
 
 
 async def answer(client: httpx.AsyncClient, path: str, **fields: Any) -> Any:
@@ -160,35 +142,6 @@ async def test_the_inference_protocol_takes_the_target_as_a_parameter(client: ht
         assert refused.status_code == 400, refused.text
     metadata = (await client.get(f"/v2/models/{NAME}")).json()
     assert metadata["properties"]["target"] == "fr, de"
-
-
-@pytest.mark.parametrize(("source", "target"), [("fr", "de"), ("de", "fr")])
-async def test_the_real_server_reaches_either_target_through_english(
-    server: ServerProcess, source: str, target: str
-) -> None:
-    """The first leg is a shipped model, the second one a pair of the import."""
-    text = SAID[source][0]
-    async with httpx.AsyncClient(base_url=server.url) as client:
-        whole = await answer(client, "/translate", q=text, source=source, target=target, details=True)
-        english = whole["details"]["pivot"]["text"]
-        assert (whole["pivot"], whole["details"]["pivot"]["model"]) == ("en", INTO_ENGLISH.name)
-        direct = await answer(client, "/translate", q=english, source="en", target=target, model=NAME)
-        assert whole["translatedText"] == direct["translatedText"]
-        weights = await answer(client, "/attention", text=text, source=source, target=target, leg=2)
-        assert (weights["model"], weights["source"]["text"]) == (NAME, english)
-        assert weights["target"]["text"] == whole["translatedText"]
-        listed = {each["code"]: each for each in (await client.get("/languages")).json()}
-        assert listed[source]["pivots"] == {target: "en"}
-
-
-def test_the_command_line_translates_into_either_target(models: Path) -> None:
-    command = ["translate", CAT, "--models-dir", str(models)]
-    for target, said in SAID.items():
-        found = CliRunner().invoke(cli, [*command, "--to", target])
-        assert found.output.strip().splitlines()[-1] == said[0]
-    found = CliRunner().invoke(cli, command)
-    assert found.exit_code == 2
-    assert "--to: de, fr" in found.output
 
 
 def test_any_target_can_be_compared_with_the_original(models: Path, tmp_path: Path) -> None:

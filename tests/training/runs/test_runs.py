@@ -10,7 +10,7 @@ from training.data.dataset import EncodedPairs
 from training.data.prepare import prepare
 from training.recipe import Recipe, load_recipe
 from training.runs.folder import RunFolder
-from training.runs.stages import closed, extend, load_stages, new_stage, origin, save_stages
+from training.runs.stages import closed, extend, load_stages, origin, save_stages
 
 
 def stage(first: int, last: int | None = None) -> dict[str, Any]:
@@ -37,15 +37,6 @@ def test_a_stage_ends_where_the_next_one_begins(
 
 def test_a_start_that_made_no_update_is_no_stage() -> None:
     assert spans(closed([stage(0, 500), stage(500)], 500)) == [(0, 500)]
-
-
-def test_a_stage_says_what_of_the_recipe_changed() -> None:
-    before = {"seed": 1, "optimisation": {"peak_rate": 0.1, "beta2": 0.98}}
-    now = {"seed": 1, "optimisation": {"peak_rate": 0.2, "beta2": 0.98}, "max_tokens": 64}
-    made = new_stage(500, "bf16", before, now)
-    assert made["changed"] == {"optimisation.peak_rate": 0.2, "max_tokens": 64}
-    assert made["git_revision"]
-    assert new_stage(0, "fp32", None, now)["changed"] == {}
 
 
 def test_what_a_run_began_from_is_told(tmp_path: Path) -> None:

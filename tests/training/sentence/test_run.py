@@ -10,9 +10,10 @@ import torch
 from service.bundle.embedding import load_embedding_bundle
 from service.embedding import Embedder
 from tests.support.embedding import tiny_recipe, tiny_run
+from training.export.compare import ParityError
 from training.recipe import RecipeError
 from training.sentence.data import Batches, SentenceFolder, prepare
-from training.sentence.export import TOLERANCE, ParityError, export
+from training.sentence.export import TOLERANCE, export
 from training.sentence.measures import distinct, encode, held_out_measures
 from training.sentence.recipe import PrunedHidden, SentenceRecipe, load_sentence_recipe
 from training.sentence.trainer import load_trained, train

@@ -1,10 +1,9 @@
-"""The learning rate rises, falls with the square root, and ends at zero; when patience ends, and what that means."""
+"""The learning rate rises, falls with the square root, and ends at zero, also where patience has ended."""
 
 import pytest
 
 from training.recipe import OptimisationConfig
 from training.trainer.schedule import last_update, rate_factor, sampled_pieces
-from training.trainer.stopping import Validations
 
 CONFIG = OptimisationConfig(warmup_updates=100, max_updates=1000, cooldown_updates=200, sampled_pieces=50)
 
@@ -24,26 +23,6 @@ def test_the_softmax_is_whole_in_the_cooldown_or_the_last_updates_that_the_recip
     shorter = CONFIG.model_copy(update={"whole_softmax_updates": 20})
     assert [sampled_pieces(update, CONFIG) for update in (799, 800, 999)] == [50, 0, 0]
     assert [sampled_pieces(update, shorter) for update in (800, 979, 980)] == [50, 50, 0]
-
-
-def looked(*scores: float, patience: int = 2) -> Validations:
-    validations = Validations()
-    for number, score in enumerate(scores, start=1):
-        validations = validations.after(10 * number, score, patience)
-    return validations
-
-
-def test_patience_counts_validations_without_a_better_score_before_the_cooldown_alone() -> None:
-    assert looked(1, 2, 1, 3, 2).ended_at is None
-    assert looked(1, 2, 1, 2).ended_at == 40
-    cooled = looked(2, 1, 1, 5, 4, 4, 4)
-    assert (cooled.ended_at, cooled.best) == (30, 5)
-
-
-def test_more_patience_revives_a_run_and_less_ends_it() -> None:
-    assert looked(2, 1, 1).resumed(35, patience=3).ended_at is None
-    assert looked(2, 1).resumed(25, patience=1).ended_at == 25
-    assert looked(2, 1, 1).resumed(35, patience=2).ended_at == 30
 
 
 def test_the_cooldown_begins_where_patience_ends_and_never_makes_a_run_longer() -> None:

@@ -1,39 +1,23 @@
 """The graphs of the RNN encoder–decoder: encoder, one decoder step, forced decoding."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from training.export.graphs.blocks import (
-    FLOAT,
-    INT32,
-    INT64,
-    SITE,
-    Arrays,
-    Hidden,
-    OutputLayer,
-    Target,
-    forced_outputs,
-    shifted_right,
-    valid_positions,
-)
+from training.export.graphs.blocks import Arrays, OutputLayer, shifted_right, valid_positions
 from training.export.graphs.builder import Axes, GraphBuilder
+from training.export.graphs.network import Attention, NetworkGraphs, Step
 from training.export.graphs.precision import Arithmetic, Operand
-from training.export.graphs.recurrent_attention import Attention, Source
+from training.export.graphs.recurrent_attention import RecurrentAttention, Source
 from training.export.graphs.recurrent_encoders import Cell, advance, encode
 from training.export.layouts import SOURCE, STATE, TARGET, TRANSITION
 from training.recipe import BahdanauConfig
 
 
-class BahdanauGraphs:
-    """Builds the graphs of one network in one precision."""
-
-    state_kind = "fixed"
-    paddings: Mapping[str, float] = {}
+class BahdanauGraphs(NetworkGraphs):
+    """Builds the graphs of an RNN encoder–decoder."""
 
     def __init__(self, config: BahdanauConfig, arithmetic: Arithmetic) -> None:
         self.config, self.arithmetic = config, arithmetic
-        self.attention = Attention(config, arithmetic)
+        self.attention = RecurrentAttention(config, arithmetic)
         self.target_table = SOURCE if config.tie_embeddings else TARGET
         self.output = OutputLayer(arithmetic, SOURCE if config.tie_embeddings else "output", config.logits_size)
 
@@ -49,62 +33,31 @@ class BahdanauGraphs:
         axes: Axes = ["N", self.config.decoder_hidden]
         return [(f"{kind}_{i}", axes) for kind in kinds for i in range(self.config.decoder_layers)]
 
-    def encoder(self, graph: GraphBuilder) -> None:
-        """Build the encoder: source [B, S], source_lengths [B] → memory and initial states."""
-        source = graph.input("source", INT64, ["B", "S"])
-        lengths = graph.input("source_lengths", INT64, ["B"])
-        memory, state = self._encode(graph, source, lengths)
-        dtype = self.arithmetic.dtype
-        for (name, axes), tensor in zip(self.memory, memory, strict=True):
-            graph.output(name, tensor, dtype, axes)
-        for (name, axes), tensor in zip(self.state, state, strict=True):
-            graph.output(f"initial_{name}", tensor, dtype, ["B", *axes[1:]])
-        self.output.give(graph)
-
-    def decoder(self, graph: GraphBuilder) -> None:
-        """Build one step of N = B · K rows."""
-        dtype = self.arithmetic.dtype
-        tokens = graph.input("tokens", INT64, ["B", "K"])
-        past = graph.input("lengths", INT32, ["N"])
-        graph.input("total_length", INT32, [1])
-        lengths = graph.input("source_lengths", INT64, ["B"])
-        candidates = graph.input("candidates", INT64, [1])
-        memory = [graph.input(name, dtype, axes) for name, axes in self.memory]
-        state = [graph.input(name, dtype, axes) for name, axes in self.state]
-        rows = graph.op("Shape", tokens)  # [B, K]
-        source = self.attention.source(graph, memory, lengths, rows)
-        embedded = self.arithmetic.lookup(graph, self.target_table, graph.reshape(tokens, -1))  # [N, E]
-        step = ""
+    def _step(self, graph: GraphBuilder, step: Step, memory: list[str], state: list[str]) -> tuple[str, list[str]]:
+        """Return the deep output of one step, and the next states."""
+        source = self.attention.source(graph, memory, step.lengths, step.rows)
+        embedded = self.arithmetic.lookup(graph, self.target_table, graph.reshape(step.tokens, -1))  # [N, E]
+        number = ""
         if self.config.attention == "monotonic":  # the number of tokens that the row has
-            shape = graph.op("Concat", rows, graph.integers(1), axis=0)
-            step = graph.op("Reshape", graph.op("Cast", past, to=dtype), shape)  # [B, K, 1]
-        context, following, _ = self._advance(graph, embedded, state, source, step)
-        for (name, axes), tensor in zip(self.state, following, strict=True):
-            graph.output(f"next_{name}", tensor, dtype, axes)
+            shape = graph.op("Concat", step.rows, graph.integers(1), axis=0)
+            number = graph.op("Reshape", graph.op("Cast", step.past, to=self.arithmetic.dtype), shape)  # [B, K, 1]
+        context, following, _ = self._advance(graph, embedded, state, source, number)
         top = following[self.config.decoder_layers - 1]
-        self.output.top(graph, self._deep_output(graph, top, embedded, context), rows, candidates)
+        return self._deep_output(graph, top, embedded, context), following
 
-    def forced(self, graph: GraphBuilder) -> None:
-        """Build forced decoding: the same step inside a Scan over all target positions."""
-        source_ids = graph.input("source", INT64, ["B", "S"])
-        lengths = graph.input("source_lengths", INT64, ["B"])
-        target = graph.input("target", INT64, ["B", "T"])
-        target_lengths = graph.input("target_lengths", INT64, ["B"])
-        memory, state = self._encode(graph, source_ids, lengths)
+    def _forced(self, graph: GraphBuilder, source: str, lengths: str, target: str) -> tuple[str, Attention]:
+        """Run the same step inside a Scan over all target positions."""
+        memory, state = self._encoded(graph, source, lengths)
         rows = graph.op("Concat", graph.op("Shape", target, start=0, end=1), graph.integers(1), axis=0)
-        source = self.attention.source(graph, memory, lengths, rows)
-        shifted = shifted_right(graph, target)
-        embedded = self.arithmetic.lookup(graph, self.target_table, graph.op("Transpose", shifted, perm=[1, 0]))
-        tops, contexts, weights = self._scan_targets(graph, embedded, state, source)  # [T, B, …]
+        shared = self.attention.source(graph, memory, lengths, rows)
+        by_time = graph.op("Transpose", shifted_right(graph, target), perm=[1, 0])
+        embedded = self.arithmetic.lookup(graph, self.target_table, by_time)
+        tops, contexts, weights = self._scan_targets(graph, embedded, state, shared)  # [T, B, …]
         hidden = graph.op("Transpose", self._deep_output(graph, tops, embedded, contexts), perm=[1, 0, 2])
-        self.arithmetic.operand(graph, SITE, hidden)
-        read = Hidden(hidden, self.arithmetic.dtype, self.config.logits_size)
-        forced_outputs(graph, read, Target(target, target_lengths), self.output.logits)
-        weights = graph.op("Transpose", self.arithmetic.to_float(graph, weights), perm=[1, 2, 0, 3])  # [B, 1, T, S]
-        attention = graph.op("Unsqueeze", weights, graph.integers(1))
-        graph.output("cross_attention", attention, FLOAT, ["B", 1, 1, "T", "S"])
+        weights = graph.op("Unsqueeze", graph.op("Transpose", weights, perm=[1, 2, 0, 3]), graph.integers(1))
+        return hidden, {"cross_attention": (weights, ["B", 1, 1, "T", "S"])}
 
-    def _encode(self, graph: GraphBuilder, source: str, lengths: str) -> tuple[list[str], list[str]]:
+    def _encoded(self, graph: GraphBuilder, source: str, lengths: str) -> tuple[list[str], list[str]]:
         """Return memory arrays and initial states, in the order of ``memory`` and ``state``."""
         by_time = graph.op("Transpose", source, perm=[1, 0])
         values = self.arithmetic.lookup(graph, SOURCE, by_time)  # [S, B, E]

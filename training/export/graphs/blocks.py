@@ -13,7 +13,7 @@ from onnx import TensorProto
 
 from service.bundle.vocabulary import BOS
 from training.export.graphs.builder import Axes, GraphBuilder
-from training.export.graphs.precision import Arithmetic, Operand, always_ids
+from training.export.graphs.precision import Arithmetic, Int8Arithmetic, Operand, always_ids
 from training.export.parameters import SUPPRESSED
 
 FLOAT, INT32, INT64 = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64
@@ -42,14 +42,16 @@ def valid_mask(graph: GraphBuilder, arithmetic: Arithmetic, lengths: str, like: 
     return graph.op("Where", valid, zero, low)
 
 
-def top_candidates(graph: GraphBuilder, logits: str, rows: str, candidates: str) -> None:
+def top_candidates(graph: GraphBuilder, logits: str, rows: str, candidates: str, known: str | None = None) -> None:
     """Add the step's outputs: the best C tokens of every row and their log-probabilities, [B, K, C].
 
-    logits float32 [N, V] or [N, 1, V]; rows int64 [2] = (B, K); candidates int64 [1] = C.
+    logits float32 [N, V] or [N, 1, V]; rows int64 [2] = (B, K); candidates int64 [1] = C; known int64 [V]: the tokens
+    that are scored, if not all.
     """
     # Every alternative was slower: ReduceLogSumExp by a factor of nine, TopK of logits with max, exp and sum by two.
     logprobs, ids = graph.ops("TopK", [graph.op("LogSoftmax", logits, axis=-1), candidates], 2, axis=-1, sorted=1)
     shape = graph.op("Concat", rows, graph.integers(-1), axis=0)
+    ids = ids if known is None else graph.op("Gather", known, ids)
     graph.output("top_ids", graph.op("Reshape", ids, shape), INT64, ["B", "K", "C"])
     graph.output("top_logprobs", graph.op("Reshape", logprobs, shape), FLOAT, ["B", "K", "C"])
 
@@ -161,7 +163,7 @@ class OutputLayer(NamedTuple):
 
     def give(self, graph: GraphBuilder) -> None:
         """Add the encoder's part: the columns of the chosen tokens."""
-        if not self.arithmetic.lists:
+        if not isinstance(self.arithmetic, Int8Arithmetic) or not self.arithmetic.lists:
             return
         ids = graph.input(SHORTLIST, INT64, ["B", "O"])
         weight = graph.op("Gather", graph.weight(f"{self.table}.weight"), ids)  # int8 [B, O, W]
@@ -180,35 +182,25 @@ class OutputLayer(NamedTuple):
 
     def top(self, graph: GraphBuilder, hidden: str, rows: str, candidates: str) -> None:
         """Add the step's outputs from hidden [N, 1, W] or [N, W]; rows int64 [2] = (B, K); candidates int64 [1]."""
-        if self.arithmetic.always is None:
+        arithmetic, operand = self.arithmetic, Operand(SITE, hidden)
+        if not isinstance(arithmetic, Int8Arithmetic) or arithmetic.always is None:
             top_candidates(graph, self.logits(graph, hidden), rows, candidates)
             return
-        if not self.arithmetic.lists:
-            self._top_of_always(graph, hidden, rows, candidates)
+        frequent = arithmetic.frequent(graph, self.table, operand, self.factor)  # [..., A]
+        if not arithmetic.lists:
+            top_candidates(graph, frequent, rows, candidates, always_ids(graph, arithmetic.always))
             return
         ids, weight, scale, bias = (graph.input(array.name, array.dtype, array.axes) for array in self.arrays)
         shape = graph.op("Concat", rows, graph.integers(self.width), axis=0)
-        operand = Operand(SITE, hidden)
-        product = self.arithmetic.integers(graph, operand, shape, weight)  # int32 [B, K, O]
+        product = arithmetic.integers(graph, operand, shape, weight)  # int32 [B, K, O]
         own = graph.op("Add", graph.op("Mul", graph.op("Cast", product, to=FLOAT), scale), bias)
-        frequent = self.arithmetic.frequent(graph, self.table, operand, self.factor)  # [..., A]
-        count = len(self.arithmetic.always)
+        count = len(arithmetic.always)
         frequent = graph.op("Reshape", frequent, graph.op("Concat", rows, graph.integers(count), axis=0))
         logits = graph.op("Concat", frequent, own, axis=-1)  # [B, K, A + O]
         logprobs, places = graph.ops("TopK", [graph.op("LogSoftmax", logits, axis=-1), candidates], 2, axis=-1)
         sentences = graph.op("Concat", graph.op("Shape", ids, start=0, end=1), graph.integers(count), axis=0)
-        always = graph.op("Expand", always_ids(graph, self.arithmetic.always), sentences)  # [B, A]
+        always = graph.op("Expand", always_ids(graph, arithmetic.always), sentences)  # [B, A]
         known = graph.op("Concat", always, ids, axis=1)
         chosen = graph.op("GatherElements", known, graph.reshape(places, 0, -1), axis=1)  # [B, K · C]
         graph.output("top_ids", graph.op("Reshape", chosen, graph.op("Shape", places)), INT64, ["B", "K", "C"])
         graph.output("top_logprobs", logprobs, FLOAT, ["B", "K", "C"])
-
-    def _top_of_always(self, graph: GraphBuilder, hidden: str, rows: str, candidates: str) -> None:
-        """Add the outputs of a step that scores the same tokens for every sentence."""
-        assert self.arithmetic.always is not None
-        logits = self.arithmetic.frequent(graph, self.table, Operand(SITE, hidden), self.factor)  # [..., A]
-        logprobs, places = graph.ops("TopK", [graph.op("LogSoftmax", logits, axis=-1), candidates], 2, axis=-1)
-        chosen = graph.op("Gather", always_ids(graph, self.arithmetic.always), places)
-        shape = graph.op("Concat", rows, graph.integers(-1), axis=0)
-        graph.output("top_ids", graph.op("Reshape", chosen, shape), INT64, ["B", "K", "C"])
-        graph.output("top_logprobs", graph.op("Reshape", logprobs, shape), FLOAT, ["B", "K", "C"])

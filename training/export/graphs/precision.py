@@ -82,18 +82,6 @@ class Arithmetic:
         result = graph.op("MatMul", hidden, graph.op("Transpose", self._table(graph, table), perm=[1, 0]))
         return graph.op("Add", self.to_float(graph, result), graph.weight(OUTPUT_BIAS))
 
-    def columns(self, graph: GraphBuilder, table: str, site: str, factor: float) -> tuple[str, str]:
-        """Return scale and bias [V], which turn ``integers`` into logits; for shortlists."""
-        raise NotImplementedError("only eight-bit graphs have shortlists")
-
-    def frequent(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
-        """Return the logits of the tokens in ``always``: [..., W] → float32 [..., A]; for shortlists."""
-        raise NotImplementedError("only eight-bit graphs have shortlists")
-
-    def integers(self, graph: GraphBuilder, operand: Operand, shape: str, weight: str) -> str:
-        """Multiply the operand [..., W], as [B, K, W], by int8 [B, W, O] → int32 [B, K, O]; for shortlists."""
-        raise NotImplementedError("only eight-bit graphs have shortlists")
-
     def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: Norm) -> tuple[str, str]:
         """Return LayerNorm(values + result) and the sum itself, each [..., W].
 
@@ -213,7 +201,7 @@ class Int8Arithmetic(Arithmetic):
         return self._logits(graph, operand, factor, [graph.weight(name) for name in names])
 
     def frequent(self, graph: GraphBuilder, table: str, operand: Operand, factor: float) -> str:
-        """Return the logits of ``always``; their rows are gathered when the graph is loaded."""
+        """Return the logits of ``always``, [..., W] → [..., A]; their rows are gathered when the graph is loaded."""
         assert self.always is not None
         names, ids = (f"{table}.weight", f"{table}.scale", OUTPUT_BIAS), always_ids(graph, self.always)
         return self._logits(graph, operand, factor, [graph.op("Gather", graph.weight(name), ids) for name in names])
@@ -231,7 +219,10 @@ class Int8Arithmetic(Arithmetic):
         return graph.op("Mul", self._multiply(graph, quantised, weight, Range(1.0, site.zero), unit, bias), scale)
 
     def columns(self, graph: GraphBuilder, table: str, site: str, factor: float) -> tuple[str, str]:
-        """Return scale and bias, computed at load time; the bias includes the zero point's part of the product."""
+        """Return scale and bias [V], which turn ``integers`` into logits, computed when the graph is loaded.
+
+        The bias includes the zero point's part of the product.
+        """
         of_input = self._plan.ranges[site]
         scale = graph.op("Mul", graph.weight(f"{table}.scale"), self.number(graph, of_input.scale * factor))
         sums = graph.op("Cast", graph.weight(f"{table}.weight"), to=TensorProto.INT32)
@@ -240,7 +231,10 @@ class Int8Arithmetic(Arithmetic):
         return scale, graph.op("Sub", graph.weight(OUTPUT_BIAS), shift)
 
     def integers(self, graph: GraphBuilder, operand: Operand, shape: str, weight: str) -> str:
-        """Multiply without a zero point, which is faster in ONNX Runtime for a single row."""
+        """Multiply the operand [..., W], as [B, K, W], by int8 [B, W, O] → int32 [B, K, O].
+
+        Without a zero point it is faster in ONNX Runtime for a single row.
+        """
         quantised = self._quantise(graph, operand.tensor, self._plan.ranges[operand.site])
         return graph.op("MatMulInteger", graph.op("Reshape", quantised, shape), weight)
 

@@ -31,7 +31,7 @@ class Source(NamedTuple):
     """Uniform weights over the source [B, 1, S], for networks without attention."""
 
 
-class Attention:
+class RecurrentAttention:
     """Builds the nodes of ``training.networks.recurrent_attention`` for K rows of each sentence."""
 
     def __init__(self, config: BahdanauConfig, arithmetic: Arithmetic) -> None:

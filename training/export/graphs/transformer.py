@@ -1,26 +1,12 @@
 """The Transformer's graphs: encoder, one decoder step, forced decoding."""
 
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
-from training.export.graphs.blocks import (
-    FLOAT,
-    INT32,
-    INT64,
-    SITE,
-    Arrays,
-    Hidden,
-    OutputLayer,
-    Target,
-    forced_outputs,
-    shifted_right,
-    valid_mask,
-    valid_positions,
-)
+from training.export.graphs.blocks import Arrays, OutputLayer, shifted_right, valid_mask, valid_positions
 from training.export.graphs.builder import MICROSOFT, Axes, GraphBuilder
+from training.export.graphs.network import Attention, NetworkGraphs, Step
 from training.export.graphs.order import Order
 from training.export.graphs.precision import Arithmetic
 from training.export.graphs.residual import Stream
@@ -28,43 +14,23 @@ from training.export.graphs.ssru import Ssru
 from training.export.layouts import EMBEDDING, SOURCE_EMBEDDING, embedding_scale, position_table
 from training.recipe import TransformerConfig
 
-
-class _Past(NamedTuple):
-    """The numbers of tokens that have been decoded."""
-
-    lengths: str
-    """int32 [N]."""
-    total: str
-    """int32 [1]: the longest, with the new position."""
-
-
-class _Shape(NamedTuple):
-    """The values that every cross-attention of a step needs."""
-
-    by_head: str
-    """int64 [4] = (B, K, H, D)."""
-    mask: str
-    """Added to scores, [B, 1, 1, S]."""
-
-
 VALID = "source_valid"
 """A memory array: 1 within a sentence and 0 after it, [B, 1, 1, S]. A step adds its logarithm to scores, in one small
 node instead of six that compare positions with lengths (4 to 8 % of a step)."""
 
 
-class TransformerGraphs:
-    """Builds the graphs of one network in one precision."""
+class TransformerGraphs(NetworkGraphs):
+    """Builds the graphs of a Transformer."""
 
     def __init__(self, config: TransformerConfig, arithmetic: Arithmetic) -> None:
-        self.config, self.arithmetic = config, arithmetic
+        self.config, self.arithmetic, self.paddings = config, arithmetic, {VALID: 0.0}
         self.head = config.width // config.heads
         # GroupQueryAttention needs head sizes that are multiples of 8: others are padded with zeros in the cache.
         self.cached_head = -(-self.head // 8) * 8
         self.output = OutputLayer(arithmetic, EMBEDDING, config.width, 1 / embedding_scale(config))
         layers = config.decoder_layers if config.decoder == "ssru" else 0
+        self.state_kind = "fixed" if layers else "cache"
         self.units = [Ssru(arithmetic, f"decoder.{i}.ssru", config.width) for i in range(layers)]
-
-    paddings: Mapping[str, float] = {VALID: 0.0}
 
     @property
     def memory(self) -> Arrays:
@@ -85,62 +51,42 @@ class TransformerGraphs:
         axes: Axes = ["N", self.config.heads, "T", self.cached_head]
         return [(f"self_{kind}_{i}", axes) for i in layers for kind in ("key", "value")]
 
-    @property
-    def state_kind(self) -> str:
-        """Return whether the state grows with every token (``cache``) or not (``fixed``)."""
-        return "fixed" if self.units else "cache"
-
-    def encoder(self, graph: GraphBuilder) -> None:
-        """Build the encoder: source [B, S], source_lengths [B] → memory."""
-        source = graph.input("source", INT64, ["B", "S"])
-        lengths = graph.input("source_lengths", INT64, ["B"])
+    def _encoded(self, graph: GraphBuilder, source: str, lengths: str) -> tuple[list[str], list[str]]:
+        """Return the memory arrays, and the empty cells of recurrent units."""
         arrays, _ = self._encode(graph, source, lengths)
         valid = valid_positions(graph, lengths, source, axis=1, between=2)
         arrays.append(graph.op("Cast", valid, to=self.arithmetic.dtype))
-        for (name, axes), tensor in zip(self.memory, arrays, strict=True):
-            graph.output(name, tensor, self.arithmetic.dtype, axes)
-        if self.units:
-            batch = graph.op("Shape", source, start=0, end=1)
-            shape = graph.op("Concat", batch, graph.integers(1, self.config.width), axis=0)
-            for (name, axes), unit in zip(self.state, self.units, strict=True):
-                graph.output(f"initial_{name}", unit.start(graph, shape), self.arithmetic.dtype, ["B", *axes[1:]])
-        self.output.give(graph)
+        if not self.units:
+            return arrays, []
+        batch = graph.op("Shape", source, start=0, end=1)
+        shape = graph.op("Concat", batch, graph.integers(1, self.config.width), axis=0)
+        return arrays, [unit.start(graph, shape) for unit in self.units]
 
-    def decoder(self, graph: GraphBuilder) -> None:
-        """Build one step of N = B · K rows."""
-        dtype = self.arithmetic.dtype
-        tokens = graph.input("tokens", INT64, ["B", "K"])
-        past = _Past(graph.input("lengths", INT32, ["N"]), graph.input("total_length", INT32, [1]))
-        graph.input("source_lengths", INT64, ["B"])  # an input of every step; this one uses VALID instead
-        candidates = graph.input("candidates", INT64, [1])
-        memory = [graph.input(name, dtype, axes) for name, axes in self.memory]
-        state = [graph.input(name, dtype, axes) for name, axes in self.state]
-        rows = graph.op("Shape", tokens)  # [B, K]
-        by_head = graph.op("Concat", rows, graph.integers(self.config.heads, self.head), axis=0)
+    def _step(self, graph: GraphBuilder, step: Step, memory: list[str], state: list[str]) -> tuple[str, list[str]]:
+        """Return the last layer's [N, 1, W], and the next keys and values or cells."""
+        by_head = graph.op("Concat", step.rows, graph.integers(self.config.heads, self.head), axis=0)
         mask = graph.op("Log", memory[-1])
         stream = Stream(graph, self.arithmetic, self.config, "decoder")
         table = graph.reshape(graph.weight(position_table(self.config)), -1, 1, self.config.width)
-        positions = graph.op("Gather", table, past.lengths)
+        positions = graph.op("Gather", table, step.past)
         # [N, 1, W] throughout: the shape of self-attention's input and output, so that no reshape is needed.
-        embedded = self.arithmetic.lookup(graph, EMBEDDING, graph.reshape(tokens, -1, 1))
+        embedded = self.arithmetic.lookup(graph, EMBEDDING, graph.reshape(step.tokens, -1, 1))
         stream.start(embedded, self.arithmetic.from_float(graph, positions))
-        each = len(state) // self.config.decoder_layers
+        each, following = len(state) // self.config.decoder_layers, []
         for i in range(self.config.decoder_layers):
-            own = slice(each * i, each * (i + 1))
+            own = state[each * i : each * (i + 1)]
             if self.units:
-                result, following = self.units[i].step(graph, stream.seen, *state[own])
+                result, present = self.units[i].step(graph, stream.seen, *own)
             else:
-                result, following = self._own_step(graph, i, stream.seen, state[own], past)
-            for (name, axes), tensor in zip(self.state[own], following, strict=True):
-                graph.output(f"next_{name}", tensor, dtype, axes)
+                result, present = self._own_step(graph, i, stream.seen, own, step)
+            following += present
             stream.add(result)
-            arrays = memory[2 * i : 2 * i + 2]
-            stream.add(self._cross_step(graph, i, stream.seen, arrays, _Shape(by_head, mask)))
+            stream.add(self._cross_step(graph, i, stream.seen, memory[2 * i : 2 * i + 2], (by_head, mask)))
             stream.add(self._feed_forward(graph, f"decoder.{i}", stream.seen))
-        self.output.top(graph, stream.seen, rows, candidates)
+        return stream.seen, following
 
     def _own_step(
-        self, graph: GraphBuilder, layer: int, seen: str, state: list[str], past: _Past
+        self, graph: GraphBuilder, layer: int, seen: str, state: list[str], step: Step
     ) -> tuple[str, list[str]]:
         """Return self-attention of one new position of each row, [N, 1, W] → [N, 1, W], and its keys and values."""
         name, heads = f"decoder.{layer}.attention", self.config.heads
@@ -152,7 +98,7 @@ class TransformerGraphs:
             qkv = graph.reshape(padded, -1, 1, 3 * heads * self.cached_head)
         context, *following = graph.ops(
             "GroupQueryAttention",
-            [qkv, "", "", *state, past.lengths, past.total],
+            [qkv, "", "", *state, step.past, step.total],
             3,
             domain=MICROSOFT,
             num_heads=heads,
@@ -164,27 +110,28 @@ class TransformerGraphs:
             context = graph.reshape(graph.split(split, [self.head, missing])[0], -1, 1, self.config.width)
         return self._product(graph, f"{name}.output", context), following
 
-    def _cross_step(self, graph: GraphBuilder, layer: int, seen: str, memory: list[str], shape: _Shape) -> str:
-        """Return attention over the source, whose memory the K rows of a sentence share: [N, 1, W] → [N, 1, W]."""
+    def _cross_step(
+        self, graph: GraphBuilder, layer: int, seen: str, memory: list[str], shared: tuple[str, str]
+    ) -> str:
+        """Return attention over the source, whose memory the K rows of a sentence share: [N, 1, W] → [N, 1, W].
+
+        ``shared``: int64 [4] = (B, K, H, D), and what is added to scores, [B, 1, 1, S].
+        """
         name = f"decoder.{layer}.cross"
-        query = graph.op("Reshape", self._product(graph, f"{name}.query", seen, name), shape.by_head)
+        query = graph.op("Reshape", self._product(graph, f"{name}.query", seen, name), shared[0])
         query = graph.op("Transpose", query, perm=[0, 2, 1, 3])  # [B, H, K, D]
-        weights = self._weights(graph, query, memory[0], shape.mask)
+        weights = self._weights(graph, query, memory[0], shared[1])
         context = graph.op("Transpose", graph.op("MatMul", weights, memory[1]), perm=[0, 2, 1, 3])
         return self._product(graph, f"{name}.output", graph.reshape(context, -1, 1, self.config.width))
 
-    def forced(self, graph: GraphBuilder) -> None:
-        """Build forced decoding: source and whole target at once, with every attention weight."""
-        source = graph.input("source", INT64, ["B", "S"])
-        source_lengths = graph.input("source_lengths", INT64, ["B"])
-        target = graph.input("target", INT64, ["B", "T"])
-        target_lengths = graph.input("target_lengths", INT64, ["B"])
-        memory, encoder_weights = self._encode(graph, source, source_lengths)
+    def _forced(self, graph: GraphBuilder, source: str, lengths: str, target: str) -> tuple[str, Attention]:
+        """Return the last layer's [B, T, W], and the weights of all layers and heads."""
+        memory, encoder_weights = self._encode(graph, source, lengths)
         shifted = shifted_right(graph, target)
         size = graph.op("Shape", target, start=1, end=2)
         stream = self._start(graph, shifted, size, "decoder")
         causal = "" if self.units else self._causal_mask(graph, size)
-        valid = valid_mask(graph, self.arithmetic, source_lengths, memory[1], axis=2)
+        valid = valid_mask(graph, self.arithmetic, lengths, memory[1], axis=2)
         own_weights, cross_weights = [], []
         for i in range(self.config.decoder_layers):
             if self.units:
@@ -192,13 +139,13 @@ class TransformerGraphs:
             else:
                 own_weights.append(self._self_attention(graph, f"decoder.{i}.attention", stream, causal))
             cross_weights.append(self._forced_cross(graph, i, stream, memory[2 * i : 2 * i + 2], valid))
-        hidden = self.arithmetic.operand(graph, SITE, stream.seen).tensor
-        read = Hidden(hidden, self.arithmetic.dtype, self.config.width)
-        forced_outputs(graph, read, Target(target, target_lengths), self.output.logits)
-        self._output_weights(graph, "cross_attention", cross_weights, ("T", "S"))
-        self._output_weights(graph, "encoder_attention", encoder_weights, ("S", "S"))
+        attention: Attention = {
+            "cross_attention": self._stacked(graph, cross_weights, "T", "S"),
+            "encoder_attention": self._stacked(graph, encoder_weights, "S", "S"),
+        }
         if not self.units:
-            self._output_weights(graph, "decoder_attention", own_weights, ("T", "T"))
+            attention["decoder_attention"] = self._stacked(graph, own_weights, "T", "T")
+        return stream.seen, attention
 
     def _forced_cross(self, graph: GraphBuilder, layer: int, stream: Stream, memory: list[str], mask: str) -> str:
         """Pass all T positions through the rest of a decoder layer; returns the cross weights [B, H, T, S]."""
@@ -222,11 +169,11 @@ class TransformerGraphs:
         stream.add(self._product(graph, f"{name}.output", self._merge(graph, weights, value)))
         return weights
 
-    def _output_weights(self, graph: GraphBuilder, kind: str, layers: list[str], axes: tuple[str, str]) -> None:
+    def _stacked(self, graph: GraphBuilder, layers: list[str], *axes: str) -> tuple[str, list[str | int]]:
+        """Return the weights of all layers [B, L, H, ...] and their axes."""
         parts = [graph.op("Unsqueeze", weights, graph.integers(1)) for weights in layers]
         stacked = graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
-        shape: Axes = ["B", len(layers), self.config.heads, *axes]
-        graph.output(kind, self.arithmetic.to_float(graph, stacked), FLOAT, shape)
+        return stacked, ["B", len(layers), self.config.heads, *axes]
 
     def _encode(self, graph: GraphBuilder, source: str, lengths: str) -> tuple[list[str], list[str]]:
         """Return memory arrays in the order of ``memory``, and the attention weights of every layer."""
