@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import Field, model_validator
 
@@ -13,8 +11,6 @@ from training.network_config import Section
 
 class CorpusConfig(Section):
     """One source of sentence pairs: a named corpus, a local TSV, or a pair of line-aligned files."""
-
-    retired: ClassVar[Mapping[str, object]] = {"noun_templates": False}
 
     name: str
     """Name in ``training.data.corpora``, or any label when ``path`` or ``corpus`` is given."""
@@ -47,6 +43,9 @@ class CorpusConfig(Section):
     number_templates: bool = False
     """Makes ``max_pairs`` pairs of our own sentences with random numbers, amounts, times, dates and codes
     (``training.data.number_templates``), in English, French and German. Digits repeat in two fifths of the values."""
+    noun_templates: bool = False
+    """Makes ``max_pairs`` pairs of our own sentences with random nouns (``training.data.noun_templates``), in English,
+    French and German, for gender, case and agreement."""
     made_up_grammar: bool = False
     """Makes ``max_pairs`` English–French pairs of a small made-up grammar (``training.data.made_up_grammar``)."""
     same_pairs_as: str | None = None
@@ -70,7 +69,7 @@ class CorpusConfig(Section):
     def _keys_fit(self) -> CorpusConfig:
         if self.variants_of is not None and (self.max_pairs is None or self.path is not None or self.development):
             raise ValueError("a corpus of variants needs max_pairs, and neither path nor development")
-        for key in ("number_templates", "made_up_grammar"):
+        for key in ("number_templates", "noun_templates", "made_up_grammar"):
             if getattr(self, key) and (self.max_pairs is None or self.path or self.corpus or self.variants_of):
                 raise ValueError(f"a corpus with {key} needs max_pairs, and neither path, corpus nor variants_of")
         if self.same_pairs_as is not None and (self.path or self.max_pairs or self.development or self.variants_of):

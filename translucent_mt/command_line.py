@@ -59,6 +59,9 @@ def add_model(
     spm: Annotated[Path | None, typer.Option(help="CTranslate2: the SentencePiece model of the source.")] = None,
     target_spm: Annotated[Path | None, typer.Option(help="That of the target, where it has its own.")] = None,
     licence: Annotated[str | None, typer.Option(help="The model's licence, where its files do not say it.")] = None,
+    from_index: Annotated[
+        Path | None, typer.Option(help="Firefox: a downloaded list of its models, which names the files of the pair.")
+    ] = None,
     seven_bits: Annotated[
         bool, typer.Option("--seven-bits", help="Firefox: for a server with an x86 processor without VNNI.")
     ] = False,
@@ -74,7 +77,7 @@ def add_model(
     folder = read_settings(models_dir=models_dir).models_dir
     try:
         lines = () if text is None else text.read_text("utf-8").splitlines()
-        options = AddOptions(name, source, target, spm, target_spm, licence, seven_bits, lines)
+        options = AddOptions(name, source, target, spm, target_spm, licence, from_index, seven_bits, lines)
         made, found = add_model(model, folder, options)
     except (ImportRefused, OSError, UnicodeDecodeError) as error:
         fail(str(error), FAILED)

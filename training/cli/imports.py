@@ -16,6 +16,7 @@ from training.imports.check import compare, write_verdict
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
 from training.imports.files import ImportRefused, non_commercial
 from training.imports.firefox import FirefoxOptions, read_firefox
+from training.imports.firefox_index import indexed_folder
 from training.imports.hub import fetch_model
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.network import import_bundle
@@ -141,13 +142,22 @@ def firefox(
     source_language: Annotated[str | None, typer.Option("--source", help="Default: as its files say.")] = None,
     target_language: Annotated[str | None, typer.Option("--target", help="Default: as its files say.")] = None,
     licence: Licence = None,
+    from_index: Annotated[
+        Path | None,
+        typer.Option(help="A downloaded list of models, which names the files of the pair.", exists=True),
+    ] = None,
     seven_bits: Annotated[
         bool, typer.Option("--seven-bits", help="For a server with an x86 processor without VNNI.")
     ] = False,
 ) -> None:
     """Import a translation model of Firefox."""
     known = FirefoxOptions(output.name, source_language, target_language, licence, seven_bits)
-    _write(read_firefox(folder, known), output, _options(text, None, with_fp32, faithful))
+    options = _options(text, None, with_fp32, faithful)
+    if from_index is None:
+        _write(read_firefox(folder, known), output, options)
+        return
+    with indexed_folder(folder, from_index, source_language, target_language) as chosen:
+        _write(read_firefox(chosen, known), output, options)
 
 
 def _codes(codes: str | None) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from training.data.augmentation import joins, variants
 from training.data.cleaning import Pair, clean
 from training.data.dataset import EncodedPairs, encode_pairs, epoch_entries
 from training.data.made_up_grammar import made_up_pairs
+from training.data.noun_templates import noun_pairs
 from training.data.number_templates import number_pairs
 from training.data.reading import read_corpus, read_pairs
 from training.data.split import held_out, split, subset
@@ -26,6 +27,7 @@ from training.runs.folder import RunFolder
 
 _BY_RULE: dict[str, Callable[[str, str, int, int], Iterator[Pair]]] = {
     "number_templates": number_pairs,
+    "noun_templates": noun_pairs,
     "made_up_grammar": made_up_pairs,
 }
 

@@ -14,6 +14,7 @@ from training.imports.bundle import ImportOptions, write_import
 from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctranslate2
 from training.imports.files import ImportRefused as ImportRefused
 from training.imports.firefox import FirefoxOptions, read_firefox
+from training.imports.firefox_index import indexed_folder
 from training.imports.source import Format, ImportedModel
 
 SOURCE_MODELS, TARGET_MODELS = ("source.spm", "sentencepiece.model", "spm.model"), ("target.spm",)
@@ -32,6 +33,8 @@ class AddOptions:
     """For CTranslate2: the SentencePiece model of the source, and of the target if it has no own one."""
     target_spm: Path | None = None
     licence: str | None = None
+    index: Path | None = None
+    """For Firefox: a downloaded list of models, by which the files of the pair are chosen."""
     seven_bits: bool = False
     """For Firefox: see ``FirefoxOptions``."""
     text: Sequence[str] = ()
@@ -43,8 +46,13 @@ def add_model(path: Path, models: Path, options: AddOptions) -> tuple[Path, Impo
 
     Raises ImportRefused in one sentence for what cannot be added.
     """
-    found = format_of(path)
-    model = _READERS[found](path, options)
+    if options.index is not None:
+        found: Format = "firefox"
+        with indexed_folder(path, options.index, options.source, options.target) as folder:
+            model = _firefox(folder, options)
+    else:
+        found = format_of(path)
+        model = _READERS[found](path, options)
     name = options.name or "-".join([found, model.source_languages[0], model.targets[0].language]).lower()
     output = models / name
     made = ImportOptions(options.text, next_version(output))

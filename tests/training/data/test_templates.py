@@ -1,4 +1,4 @@
-"""Sentences made of templates and of a grammar: values arrive once, and words agree."""
+"""Sentences made of templates and of a grammar: values arrive once, and what depends on a noun agrees."""
 
 import random
 import re
@@ -8,14 +8,19 @@ import pytest
 
 from training.data.cleaning import Pair
 from training.data.made_up_grammar import LONGEST, made_up_pairs
-from training.data.number_templates import TESTING, TRAINING, number_pairs
+from training.data.noun_templates import filled as noun_filled
+from training.data.noun_templates import frames, noun_pairs, nouns
+from training.data.number_templates import LANGUAGES, TESTING, TRAINING, number_pairs
 from training.data.number_templates import filled as number_filled
+
+WORDS = {noun.en[0]: noun for listed in nouns().values() for noun in listed}
 
 
 @pytest.mark.parametrize(
     ("make", "refused"),
     [
         (number_pairs, "written in en, fr, de, not in es"),
+        (noun_pairs, "written in en, fr, de, not in es"),
         (made_up_pairs, "has en and fr, not en and es"),
     ],
 )
@@ -77,6 +82,42 @@ def test_digits_repeat_in_training_and_are_random_in_the_test() -> None:
         shares[sentences] = sum(len(digits) <= 2 for digits in long) / len(long)
     assert 0.2 < shares[TRAINING] < 0.5
     assert shares[TESTING] < 0.05
+
+
+@pytest.mark.parametrize(
+    ("frame", "noun", "french", "german"),
+    [
+        ("{a}|{un}|{einen}", "kettle", "une bouilloire", "einen Wasserkocher"),
+        ("{a}|{ce}|{diesem}", "squirrel", "cet écureuil", "diesem Eichhörnchen"),
+        ("{s}|{le}|{den}", "hedgehog", "le hérisson", "den Igel"),
+        ("{s}|{du}|{dem}", "water", "de l'eau", "dem Wasser"),
+        ("{s}|{au}|{zum}", "town hall", "à la mairie", "zum Rathaus"),
+        ("{s}|{mon}|{meinem}", "aunt", "ma tante", "meiner Tante"),
+        ("{s}|{mon}|{meinen}", "island", "mon île", "meine Insel"),
+        ("{s}|{vieux}|{alten}", "tree", "un vieil arbre", "einen alten Baum"),
+        ("{s}|{nouveau}|{neuer}", "key", "une nouvelle clé", "ein neuer Schlüssel"),
+        ("{s}|{le}|{den}", "colleague", "le collègue", "den Kollegen"),
+        ("{pl}|{depl}|{pln}", "onion", "d'oignons", "Zwiebeln"),
+        ("{pl}|{pl}|{pln}", "horse", "chevaux", "Pferden"),
+    ],
+)
+def test_articles_and_endings_agree(frame: str, noun: str, french: str, german: str) -> None:
+    sides = dict(zip(LANGUAGES, frame.split("|"), strict=True))
+    assert noun_filled(sides, "fr", [WORDS[noun]]) == french
+    assert noun_filled(sides, "de", [WORDS[noun]]) == german
+
+
+def test_every_frame_takes_every_noun_of_its_classes() -> None:
+    known = nouns()
+    for frame in frames():
+        first, *second = frame["classes"].split()
+        for noun in (noun for name in first.split("|") for noun in known[name]):
+            other = [known[name.split("|")[0]][0] for name in second]
+            for language in LANGUAGES:
+                text = noun_filled(frame, language, [noun, *other])
+                assert not re.search(r"[{}]|  ", text), text
+                assert language != "en" or not re.search(r"\ba [aeio]|\ban [^aeiou]", text), text
+                assert language != "fr" or not re.search(r"\b(?:le|la|de) [aeioéêâ]|beaue", text), text
 
 
 def test_the_grammar_makes_different_sentences_whose_words_change_places_and_agree() -> None:
