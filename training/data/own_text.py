@@ -1,8 +1,12 @@
-"""The project's own text: sentences in English, French and German by topic."""
+"""The project's own text: sentences in English, French and German by topic, and the words that it has."""
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+import simplemma
 
 from training.data.cleaning import Pair
 from training.data.errors import CorpusError
@@ -10,7 +14,13 @@ from training.data.errors import CorpusError
 REGISTERS = ("", "familiar", "polite")
 """How a translation addresses one person: not at all, as tu and du, or as vous and Sie."""
 
+FREQUENT = {"en": 12_000, "fr": 8_000, "de": 8_000}
+"""The lemmas of each language that the text should have."""
+
 FOLDER = Path(__file__).parents[1] / "text"
+
+_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+_ELISION = {"fr": re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'"), "en": re.compile(r"'(?:s|ll|re|ve|m|d|t)$")}
 
 
 class Triple(NamedTuple):
@@ -43,3 +53,22 @@ def own_pairs(source_language: str, target_language: str) -> Iterator[Pair]:
     for triples in topics().values():
         for triple in triples:
             yield getattr(triple, source_language), getattr(triple, target_language)
+
+
+def lemmas(texts: Iterable[str], language: str) -> Counter[str]:
+    """Return how often each lemma occurs; German keeps its capitals, the other languages lose them."""
+    forms = Counter(
+        word if language == "de" else _ELISION[language].sub("", word.lower())
+        for text in texts
+        for word in _WORD.findall(text)
+    )
+    counts: Counter[str] = Counter()
+    for form, count in forms.items():
+        lemma = simplemma.lemmatize(form, lang=language)
+        counts[lemma if language == "de" else lemma.lower()] += count
+    return counts
+
+
+def missing(own: Mapping[str, int], frequent: Counter[str], language: str, need: int) -> list[str]:
+    """Return the frequent lemmas, the most frequent first, that our own text has fewer than ``need`` times."""
+    return [word for word, _ in frequent.most_common(FREQUENT[language]) if len(word) > 2 and own.get(word, 0) < need]

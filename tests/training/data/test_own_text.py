@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from training.data.errors import CorpusError
-from training.data.own_text import read_topic, topics
+from training.data.own_text import lemmas, missing, read_topic, topics
 from training.data.reading import read_corpus
 
 
@@ -57,3 +57,11 @@ def typed(name: str, line: str) -> list[str]:
 
 def plain(text: str) -> str:
     return re.sub(r"\W+", " ", text.lower()).strip()
+
+
+def test_a_word_is_missing_until_one_of_its_forms_is_there() -> None:
+    frequent = lemmas(["The kettles were boiling.", "a kettle", "the horses"], "en")
+    own = lemmas(["Is the kettle hot?", "It's boiling."], "en")
+    assert "kettle" in frequent
+    assert missing(own, frequent, "en", need=1) == ["horse"]
+    assert lemmas(["L'homme qu'elle aime"], "fr")["homme"] == 1
