@@ -35,6 +35,8 @@ async def test_the_last_event_says_if_another_model_translated_where_the_default
     done = events_of((await client.post("/translate/stream", json=TEXT)).text)[-1][1]
     assert done["model"] == other
     assert [(each["code"], each["model"]) for each in done["warnings"]] == [("default_model_failed", other)]
+    chosen = events_of((await client.post("/translate/stream", json={**TEXT, "model": other})).text)[-1][1]
+    assert (chosen["model"], "warnings" in chosen) == (other, False)
 
 
 @pytest.mark.parametrize(
