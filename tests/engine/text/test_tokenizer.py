@@ -8,6 +8,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.bundle.manifest import SpecialIds
 from service.engine.errors import InvalidText
 from service.engine.text import word_ids
 from service.engine.text.nfc import normalize_nfc
@@ -158,3 +159,10 @@ def test_the_memory_of_words_is_bounded(library: tokenizers.Tokenizer, monkeypat
         assert words.encode(text) == library.encode(text, add_special_tokens=False).ids
         assert len(words._known) <= 2
         assert "x" * 100 not in words._known
+
+
+def test_a_word_that_only_the_other_side_writes_has_its_own_token() -> None:
+    words = {"<pad>": 0, "<s>": 1, "</s>": 2, "<unk>": 3, "a": 4, " é": 5}
+    library = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<unk>"))
+    library.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    assert Tokenizer(library, SpecialIds(pad=0, bos=1, eos=2, unk=3)).encode("a é x") == (4, 5, 3, 2)
