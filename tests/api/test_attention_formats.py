@@ -134,5 +134,6 @@ async def test_the_page_and_its_files_are_sent_from_here(client: Client) -> None
     assert again.status_code == 304
     for name in ("main.js", "style.css", "icon.svg"):
         assert (await client.get(f"/web/{name}")).status_code == 200
+    assert (await client.get("/web/icon.svg")).text.startswith("<svg")
     for name in ("nothing.js", "..%2fsettings.py", "%2e%2e/api/app.py"):
         assert (await client.get(f"/web/{name}")).status_code == 404

@@ -163,7 +163,8 @@ async def test_the_page_shows_all_and_loads_nothing(client: Client, document: di
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
     assert answer.headers["x-content-type-options"] == "nosniff"
     for path, method, _ in operations(document):
-        assert f"{method.upper()} {path}</code>" in answer.text
+        for place in ("a", "h2"):
+            assert f"{method.upper()} {path}</code></{place}>" in answer.text
     assert re.findall(r"<script.*?>", answer.text) == ['<script type="module" src="./web/header.js">']
     assert '<main lang="en"' in answer.text
     assert '<a href="./docs" aria-current=page translate=no>API</a>' in answer.text

@@ -28,6 +28,10 @@ async def test_the_alignment_head_is_explained_at_the_step_that_aligns(shipped: 
     scores = explained.scores.scores
     assert (np.isnan(scores).any(-1) == ~known).all()
     np.testing.assert_allclose(softmax(scores[known]), plain.weights[known], atol=1e-5)
+    both = await shipped.attention(f"I lost. {TEXT}", None, AttentionOptions(stage="scores"))
+    assert both.scores is not None
+    rows, columns = scores.shape
+    np.testing.assert_allclose(both.scores.scores[-rows:, -columns:], scores, atol=1e-4)
     found = await shipped.attention(TEXT, None, AttentionOptions(layer="all", head="all", stage="scores"))
     assert found.scores is not None
     assert found.scores.scores.shape == found.weights.shape

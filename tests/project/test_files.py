@@ -14,6 +14,7 @@ from packaging.utils import canonicalize_name
 import service
 import training
 from docs.tools import generate
+from service.settings import settings_table
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -70,18 +71,10 @@ def test_every_key_of_the_manifest_is_explained() -> None:
     assert sorted(set(keys_of(schema)) - words) == []
 
 
-@pytest.mark.parametrize("name", list(generate.PAGES))
-def test_the_generated_parts_of_the_docs_are_up_to_date(name: str) -> None:
-    page = (ROOT / generate.PAGES[name]).read_text("utf-8")
-    assert page == generate.filled(page, name, generate.parts()[name]), "run `make docs`"
-
-
-def test_the_layers_are_shown_as_they_are_checked() -> None:
-    layers = {"id": "x", "type": "layers", "containers": ["house"], "layers": ["roof", "(attic) | room", "cellar"]}
-    diagram = generate.layers_diagram([{"id": "y", "type": "forbidden"}, layers])
-    assert diagram == "```text\nhouse\n    roof\n    attic | room\n    cellar\n```\n"
-    with pytest.raises(ValueError, match="no part 'layers'"):
-        generate.filled("a page", "layers", diagram)
+def test_the_table_of_settings_is_up_to_date() -> None:
+    page = generate.PAGE.read_text("utf-8")
+    assert settings_table() in page
+    assert page == generate.filled(page), "run `make docs`"
 
 
 @pytest.mark.parametrize("page", ["models/README.md", *(str(path.relative_to(ROOT)) for path in PAGES)])

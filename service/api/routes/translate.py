@@ -29,7 +29,7 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
     check_texts(texts, settings)
     if fields.source.lower() == AUTO:
         check_languages(known, target=fields.target)
-        pair: tuple[str, str] | None = AUTO, known.match(fields.target) or fields.target
+        pair: tuple[str, str] | None = AUTO, fields.target
     else:
         pair = known.pair(fields.source, fields.target, direct=bool(fields.model))
         if pair is None:  # only then does each tag need a check

@@ -92,6 +92,9 @@ async def test_given_translations_are_scored_together(client: Client, registry: 
     answer = await client.post(f"{MODEL}/infer", json={"inputs": [text("go", "lost"), target]})
     assert [output["data"] for output in answer.json()["outputs"]] == [["va", "perdu"], [-0.5, -0.5]]
     assert len(registry["transformer-en-fr"].calls) == 1
+    as_bytes = {"inputs": [binary("text", 14, 2), binary("target_text", 15, 2)]}
+    same = await post_binary(client, as_bytes, packed(b"go", b"lost", b"va", b"perdu"))
+    assert same.json()["outputs"] == answer.json()["outputs"]
 
 
 @pytest.mark.parametrize(

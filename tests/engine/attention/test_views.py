@@ -1,5 +1,6 @@
 """Attention of a text: every view of it, and what is refused, over a worker without a model."""
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -54,7 +55,9 @@ async def test_attention_of_several_sentences_is_that_of_each(
 
 
 async def test_attention_of_a_given_translation(translator: Translator, worker: MirrorWorker) -> None:
-    found = await translator.attention("I lost.", "J'ai  perdu", AttentionOptions(layer="all", head="all"))
+    options, deadline = AttentionOptions(layer="all", head="all"), time.monotonic() + 60
+    found = await translator.attention("I lost.", "J'ai  perdu", options, deadline=deadline)
+    assert [job.deadline for job in worker.forced] == [deadline]
     assert found.target_text == "J'ai  perdu"
     assert "".join(t.text for t in found.target_tokens) == "J'aiperdu"
     assert found.axes == ("layer", "head", "target", "source")

@@ -62,6 +62,13 @@ def test_among_equally_good_models_the_one_with_more_heads_is_the_default(better
     assert Pairs((one, many), (one.name,)).resolve("en", "fr") is one
 
 
+def test_a_model_that_was_measured_on_something_else_wins_over_one_that_was_not_measured() -> None:
+    best = model("transformer-en-fr", set_en_fr=40.0, other_en_fr=30.0)
+    elsewhere, unknown = model("b-en-fr", else_en_fr=90.0), model("a-en-fr")
+    best.state = "failed"
+    assert Pairs((unknown, elsewhere, best)).resolve("en", "fr") is elsewhere
+
+
 def test_another_model_translates_where_the_default_has_failed() -> None:
     best, other = model("transformer-en-fr", set_en_fr=40.0), model("bahdanau-en-fr", set_en_fr=30.0)
     pairs = Pairs((other, best))

@@ -54,6 +54,7 @@ async def test_everything_is_known_before_a_model_is_opened(registry: Registry) 
 async def test_every_kind_of_request_opens_its_model_and_no_other(registry: Registry) -> None:
     translator = registry.resolve("en", "fr")
     info = translator.info
+    assert (info.source_language, info.target_language) == ("en", "fr")
     assert (await translator.translate(["I lost."]))[0].text == "I lost."
     assert translator.info is info
     assert states(registry) == {DE: "closed", FR: "ready"}

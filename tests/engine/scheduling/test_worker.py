@@ -1,6 +1,7 @@
 """The worker's threads: sentences join and leave running batches, and each is answered once."""
 
 import threading
+import time
 
 import pytest
 
@@ -167,6 +168,7 @@ def test_stopping_lets_those_in_hand_finish_and_refuses_new_ones() -> None:
     assert all(future.result(0).hypotheses for future in futures)
     assert worker.status.state == "stopped"
     assert not worker.status.alive
+    assert not [thread for thread in threading.enumerate() if "engine-toy" in thread.name]
 
 
 def test_stopping_answers_every_request_even_if_a_run_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,6 +235,21 @@ def test_a_cancelled_sentence_leaves_whichever_decoder_has_it() -> None:
             assert future.cancel()
         gate.open()
         wait_until(lambda: engine.load == (0, 0, 0) and cancelled_in(engine) == 4)
+
+
+def test_after_a_cancelled_sentence_the_decoder_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.engine.scheduling.requests.IDLE_SECONDS", 60)
+    gate = Gate()
+    with working(gate) as engine:
+        doomed = engine.worker.submit(job(3, 4))
+        assert gate.arrived.wait(10)
+        assert doomed.cancel()
+        gate.open()
+        wait_until(lambda: engine.load == (0, 0, 0) and cancelled_in(engine) == 1)
+        time.sleep(0.1)
+        heartbeat = engine.worker.status.heartbeat
+        time.sleep(0.1)
+        assert engine.worker.status.heartbeat == heartbeat
 
 
 @pytest.mark.parametrize("decoders", [1, 3])

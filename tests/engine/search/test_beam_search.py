@@ -84,10 +84,11 @@ def test_a_beam_of_one_is_greedy_search(prefix: tuple[int, ...]) -> None:
     seed=st.integers(0, 10_000),
     beam_size=st.integers(1, 8),
     count=st.integers(2, 12),
+    apart=st.integers(0, 5),
     ending=st.sampled_from(ENDINGS),
 )
 def test_a_sentence_gets_the_same_numbers_alone_and_in_company(
-    seed: int, beam_size: int, count: int, ending: EarlyStopping | None
+    seed: int, beam_size: int, count: int, apart: int, ending: EarlyStopping | None
 ) -> None:
     rule = hashed_rule(9, temperature=0.7)
     options = SearchOptions(beam_size=beam_size, max_length=12, n_best=beam_size, early_stopping=ending)
@@ -95,7 +96,7 @@ def test_a_sentence_gets_the_same_numbers_alone_and_in_company(
         SentenceJob((seed, at, *range(3, 3 + at % 4), EOS), replace(options, prefix=(5, 4, 3)[: at % 5 - 1]))
         for at in range(count)
     ]
-    together = decode(ScriptedModel(rule), jobs)
+    together = decode(ScriptedModel(rule), jobs, [at * apart for at in range(count)])
     assert together == [decode(ScriptedModel(rule), [job])[0] for job in jobs]
 
 
@@ -169,15 +170,16 @@ def test_the_guard_is_the_models_own_unless_the_request_says_otherwise(
     assert search_options(options, 5, 100).repetition_guard is settled
 
 
+@pytest.mark.parametrize("length", [1, 3])
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_a_sentence_with_nothing_left_to_say_ends_as_it_stands(beam_size: int) -> None:
+def test_a_sentence_with_nothing_left_to_say_ends_as_it_stands(beam_size: int, length: int) -> None:
     def silent(source: tuple[int, ...], prefix: tuple[int, ...]) -> np.ndarray:
         values = np.full(6, -1e9, np.float32)
-        values[4] = 0.0 if len(prefix) < 3 else -1e9
+        values[4] = 0.0 if len(prefix) < length else -1e9
         return values
 
     [[hypothesis]] = search(silent, [(3, EOS)], SearchOptions(beam_size, max_length=20))
-    assert (hypothesis.ids, hypothesis.finish_reason) == ((4, 4, 4), "length")
+    assert (hypothesis.ids, hypothesis.finish_reason) == ((4,) * length, "length")
 
 
 FOREVER = 300

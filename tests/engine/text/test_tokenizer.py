@@ -8,6 +8,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.bundle.manifest import SpecialIds
 from service.engine.errors import InvalidText
 from service.engine.text.nfc import normalize_nfc
 from service.engine.text.tokenizer import Tokenizer
@@ -144,3 +145,10 @@ def test_words_are_remembered_for_every_shipped_model_and_only_where_white_space
     other = tokenizers.Tokenizer.from_str(tokenizer_json())
     other.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
     assert not cuts_at_spaces(other)
+
+
+def test_a_word_that_only_the_other_side_writes_has_its_own_token() -> None:
+    words = {"<pad>": 0, "<s>": 1, "</s>": 2, "<unk>": 3, "a": 4, " é": 5}
+    library = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<unk>"))
+    library.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    assert Tokenizer(library, SpecialIds(pad=0, bos=1, eos=2, unk=3)).encode("a é x") == (4, 5, 3, 2)
