@@ -232,7 +232,8 @@ def _alternatives(
     for result, first in zip(results, best, strict=True):
         others = (hypothesis.ids for hypothesis in result.hypotheses[1:])
         sentence = result.sentence
-        further = (sentence.translated(ids, tokenizer) for ids in others if sentence.is_well_placed(ids, tokenizer))
+        good = (ids for ids in others if tokenizer.writes_something(ids) and sentence.is_well_placed(ids, tokenizer))
+        further = (sentence.translated(ids, tokenizer) for ids in good)
         texts.append(list(dict.fromkeys([first, *further])))
     most = max(map(len, texts), default=0)
     ranked = ([choices[rank if rank < len(choices) else 0] for choices in texts] for rank in range(1, most))

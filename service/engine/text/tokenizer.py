@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import functools
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from service.engine.types import Token
 from service.engine.values.constraints import TokenClasses
 
 _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
+_VISIBLE = frozenset("LNPS")  # first letters of the categories of Unicode
 _OPENERS = tuple("([{<«„“‚‘\"'’-–—−/~=+*_#@¿¡:")  # a value may follow these without a space
 
 
@@ -99,6 +101,17 @@ class Tokenizer:
         """Return whether tokens are pieces of the vocabulary, none of bytes or unknown, and the first is visible."""
         plain = all(number not in self._bytes and number != self._unk for number in ids)
         return plain and bool(ids) and self._pieces[ids[0]] != SPACE_PIECE
+
+    def knows_letters(self, ids: Sequence[int]) -> bool:
+        """Return whether a token is a piece with a letter: letters in bytes, or unknown, mean nothing to a model."""
+        none = (self._bytes, self._specials, (self._unk,))
+        return any(
+            not any(number in each for each in none) and any(map(str.isalpha, self.piece(number))) for number in ids
+        )
+
+    def writes_something(self, ids: Sequence[int]) -> bool:
+        """Return whether anything of what tokens write is visible: bytes may form no character."""
+        return any(unicodedata.category(character)[0] in _VISIBLE for character in self.decode(ids))
 
     def holds_text(self, ids: Sequence[int]) -> bool:
         """Return whether ids from `encode` hold more than the ids that surround every text."""

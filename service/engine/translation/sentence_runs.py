@@ -54,7 +54,10 @@ class SentenceRuns:
         return await self.pair.timed("tokenize", sum(map(len, texts)), cut)
 
     async def translate(self, sentences: Sequence[Sequence[Sentence]]) -> list[list[Translated]]:
-        """Return the translations of the sentences of each text, in which every value has its place."""
+        """Return the translations of the sentences of each text, in which every value has its place.
+
+        A sentence whose translation is empty is left out, so that it is copied.
+        """
         flat = [sentence for own in sentences for sentence in own]
         prefix, most = self.options.target_prefix, LONGEST_TOKEN * self.pair.manifest.limits.target_tokens
         if prefix and len(flat) != 1:
@@ -77,10 +80,12 @@ class SentenceRuns:
         if self.options.target_prefix:
             self._check_prefix(results[0])
             return [results]
-        if all(sentence.valued is None for sentence in sentences):
-            return [[result] for result in results]
-        keeper = ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
-        return await keeper.keep(results, self.options)
+        kept = [[result] for result in results]
+        if any(sentence.valued is not None for sentence in sentences):
+            keeper = ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
+            kept = await keeper.keep(results, self.options)
+        writes = self.pair.tokenizers.target.writes_something
+        return await if_many(len(kept), lambda: [[each for each in own if writes(each.ids)] for own in kept])
 
     def _prefix(self, sentence: Sentence) -> tuple[int, ...]:
         """Return the tokens with which the translation of a sentence has to begin."""
@@ -140,9 +145,9 @@ class SentenceRuns:
         """Return the search that found the translation of a text; raise InvalidOption if no single one did."""
         if len(results) != 1 or results[0].values in ("retry", "copied"):
             raise InvalidOption(
-                "No single search found this translation: the text has several sentences or none, or one search did "
-                "not keep all of its values (numbers, addresses, terms). Send one sentence, or values=off to see the "
-                "search without values."
+                "No single search found this translation: the text has several sentences or none, or one search wrote "
+                "nothing or did not keep all of its values (numbers, addresses, terms). Send one sentence, or "
+                "values=off to see the search without values."
             )
         [found] = results
         trace, tokenizer = found.trace, self.pair.tokenizers.target

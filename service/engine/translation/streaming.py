@@ -37,6 +37,7 @@ class _Sentence:
     writer: TokenWriter
     ids: list[int] = field(default_factory=list)
     text: str = ""  # sent so far
+    copied: str = ""  # its source text, if its translation is empty
     logprobs: tuple[float, ...] = ()  # of the search, once it is complete
 
 
@@ -57,6 +58,7 @@ class Stream:
         """Yield the events of the text, sentence by sentence.
 
         A sentence with values, or a short string, is sent when it is complete, because it may be written otherwise.
+        One whose translation is empty is copied, with the last of its tokens.
         """
         texts: list[str] = []
         spans: list[Span] = []
@@ -72,7 +74,7 @@ class Stream:
                 own_job = job if settled is None else replace(job, source_ids=own.ids)
                 sentence = _Sentence(own_job, len(spans), self.tokenizers.target.writer(length))
                 if settled is None:
-                    async for token in self._as_chosen(sentence):
+                    async for token in self._as_chosen(sentence, own):
                         yield token
                     sentence.text = self.tokenizers.target.decode(sentence.ids)
                 else:
@@ -80,9 +82,9 @@ class Stream:
                         yield token
                 judged = self.quality.judge(own.text, sentence.text, len(own.ids), sentence.logprobs)
                 qualities.append(judged.quality)
-                texts.append(sentence.text)
+                texts.append(sentence.text + sentence.copied)
                 spans.append((own.start, own.end))
-                length += len(sentence.text)
+                length += len(texts[-1])
         yield StreamedEnd(join(self.text, spans, texts).text, tuple(qualities))
 
     async def _complete(self, settled: Translated, sentence: _Sentence, start: int) -> list[StreamedToken]:
@@ -100,7 +102,7 @@ class Stream:
         sentence.text = decoded.text
         return events
 
-    async def _as_chosen(self, sentence: _Sentence) -> AsyncIterator[StreamedToken]:
+    async def _as_chosen(self, sentence: _Sentence, own: Sentence) -> AsyncIterator[StreamedToken]:
         """Yield the tokens of a sentence as the search chooses them."""
         news: asyncio.Queue[_Chosen | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
@@ -126,7 +128,11 @@ class Stream:
                 _Chosen(best.ids[at], best.logprobs[at], None if rows is None else rows[at])
                 for at in range(len(sentence.ids), len(best.ids))
             ]
-            for event in await self._events(rest, sentence):
+            events = await self._events(rest, sentence)
+            if events and not self.tokenizers.target.writes_something(sentence.ids):
+                sentence.copied = own.text
+                events[-1] = replace(events[-1], text=events[-1].text + own.text)
+            for event in events:
                 yield event
         finally:
             result.cancel()
