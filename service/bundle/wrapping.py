@@ -29,6 +29,9 @@ class SentenceTokenizer(Protocol):
     def encode(self, text: str) -> Sequence[int]:
         """Return the ids of a text, the end token last."""
 
+    def knows_letters(self, ids: Sequence[int]) -> bool:
+        """Return whether a token is a piece with a letter: letters in bytes, or unknown, mean nothing to a model."""
+
     def token_spans(self, text: str) -> list[Span]:
         """Return the range of each token's text, without the end token and without white space before it."""
 
@@ -86,7 +89,7 @@ def cut_sentence(
     """Yield the sentence in a range of a text as one segment, or as several if it has more than `wrap_tokens`.
 
     A part may need more tokens alone than within its sentence: it is cut again only above `max_tokens`. Counts include
-    the end token.
+    the end token. One without a letter that the vocabulary knows, as in another script, is left out.
     """
     yield from _segments(text, span, tokenizer, (wrap_tokens, wrap_tokens), max_tokens)
 
@@ -100,7 +103,8 @@ def _segments(
     sentence = text[start:end]
     ids = tokenizer.encode(sentence)
     if len(ids) <= max(here, 2) or (here < whole and len(ids) <= max_tokens):
-        yield Segment(start, end, tuple(ids))
+        if tokenizer.knows_letters(ids):
+            yield Segment(start, end, tuple(ids))
         return
     tokens = tokenizer.token_spans(sentence)
     limit = max(here - 1, 1)

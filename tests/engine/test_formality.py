@@ -1,6 +1,7 @@
 """Polite and familiar forms in translations of shipped models: as asked for, and one of them in a text."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,7 @@ COMMANDS = [
 LIST = [
     *COMMANDS,
     *("Open the door.", "Feed the cat.", "Wait here.", "Turn off the light.", "Wash your hands.", "Save the file."),
-    *("Take out the rubbish.", "Read the instructions.", "Clean the kitchen.", "Water the plants.", "Take the bus."),
+    *("Take out the rubbish.", "Read the instructions.", "Clean the kitchen.", "Water the plants.", "Take the train."),
     "Be careful.",
 ]
 FAMILIAR = re.compile(
@@ -81,11 +82,21 @@ async def test_a_translation_ends_as_its_sentence_does(shipped: Translator) -> N
 
 @pytest.mark.parametrize("shipped", ["transformer-en-de"], indirect=True)
 async def test_a_polite_command_begins_with_a_capital(shipped: Translator) -> None:
-    [found] = await shipped.translate(["Sell the car."], TranslationOptions(formality="prefer_more"))
-    assert found.text == "Verkaufen Sie das Auto."
+    commands = ["Buy the bread.", "Read the letter.", "Take the key."]
+    found = await shipped.translate(commands, TranslationOptions(formality="prefer_more"))
+    wanted = ["Kaufen Sie das Brot.", "Lesen Sie den Brief.", "Nehmen Sie den Schlüssel."]
+    assert [each.text for each in found] == wanted
 
 
-async def test_scores_of_a_changed_end_are_those_of_what_is_written(shipped: Translator) -> None:
+async def test_scores_of_a_changed_end_are_those_of_what_is_written(
+    shipped: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search reads an exclamation, so that its translation ends as one, whatever the model makes of a command."""
+    worker, exclamation = shipped._pair.worker, shipped._pair.tokenizers.source.encode("Open the door!")
+    submit = worker.submit_all
+    monkeypatch.setattr(
+        worker, "submit_all", lambda jobs: submit([replace(job, source_ids=exclamation) for job in jobs])
+    )
     [found] = await shipped.translate(["Open the door."], TranslationOptions(details=True))
     [plain] = await shipped.translate(["Open the door."])
     assert found.text == plain.text == found.sentences[0].target_text

@@ -9,10 +9,13 @@ from service.engine.cache.results import ResultCache
 from service.engine.cache.worker import CachedWorker
 from service.engine.errors import DeadlineExceeded, InvalidOption, InvalidText, Overloaded
 from service.engine.events import ignore_event
+from service.engine.jobs import Hypothesis, SentenceJob
 from service.engine.model_info import WorkerState
 from service.engine.translation.translator import Translator
-from service.engine.types import AttentionOptions, TranslationOptions
-from tests.support.fake_worker import MirrorWorker, translator_of
+from service.engine.types import AttentionOptions, StreamedEnd, StreamedSentence, StreamedToken, TranslationOptions
+from tests.support import fake_worker
+from tests.support.fake_worker import MirrorWorker, mirrored, translator_of
+from tests.support.vocabulary import small_tokenizer
 
 TEXT = "\n  I lost.   He's calm! 😀\r\n\r\n- Ete\u0301, 中.\t12:30 \u00a0"
 
@@ -181,3 +184,42 @@ async def test_it_is_ready_once_warm_and_not_when_its_worker_hangs_or_stops(
     assert (translator.ready, translator.dead) == (False, True)
     await translator.stop(1.5)
     assert worker.stopped_with == 1.5
+
+
+@pytest.mark.parametrize("text", ["I lost. He's calm.", "He's calm.", "Calm", "I lost at 12:30, he's calm. Go."])
+async def test_a_sentence_whose_translation_would_be_empty_is_copied(
+    text: str, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = small_tokenizer()
+    half, end = tokenizer.word("中")[-1], tokenizer.eos  # a byte that is no character
+
+    def nothing(job: SentenceJob, shorter: int = 0) -> Hypothesis:
+        is_lost = len(tokenizer.encode("I lost.")) >= len(job.source_ids) or shorter == 1
+        return mirrored(job, shorter) if is_lost else Hypothesis((half, end), (-0.5, -0.5), -0.5, "eos")
+
+    monkeypatch.setattr(fake_worker, "mirrored", nothing)
+    options = TranslationOptions(alternatives=2, details=True)
+    [found] = await translator.translate([text], options)
+    assert found.text == text
+    assert all(each.strip(" .") for each in found.alternatives)
+    shown = await translator.attention(text, None, AttentionOptions())
+    assert shown.target_text == text
+    events = [event async for event in translator.stream(text)]
+    sent = "".join(
+        event.text if isinstance(event, StreamedToken) else event.gap if isinstance(event, StreamedSentence) else ""
+        for event in events
+    )
+    assert isinstance(events[-1], StreamedEnd)
+    assert events[-1].text == text
+    assert text.startswith(sent)
+
+
+async def test_letters_that_the_vocabulary_does_not_know_are_copied(
+    translator: Translator, worker: MirrorWorker
+) -> None:
+    texts = ["你好", "Привет, мир!", "مرحبا"]
+    for options in (TranslationOptions(), TranslationOptions(beam_size=1, details=True)):
+        assert [each.text for each in await translator.translate(texts, options)] == texts
+    assert not worker.jobs
+    assert (await translator.translate(["你好, Tom."]))[0].text == "你好, Tom."
+    assert len(worker.jobs) == 1

@@ -18,7 +18,7 @@ KNOWN = {
         {"Va !", "Va.", "Allez !", "Allez."},
         {"J'ai perdu."},
         {"Il est calme."},
-        {"Je suis chez moi.", "Je suis à la maison."},
+        {"Je suis chez moi.", "Je suis à la maison.", "Je suis rentré.", "Je suis rentrée."},
     ),
     "de": (
         {"Geh.", "Geh!", "Gehen Sie.", "Gehen Sie!", "Los!"},

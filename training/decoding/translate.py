@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from tokenizers import Tokenizer
 
-from service.bundle.vocabulary import EOS, visible_range
+from service.bundle.vocabulary import BYTE_TOKENS, EOS, SPECIAL_TOKENS, visible_range
 from service.bundle.wrapping import Segment, Span, cut_sentence, join, whole_text
 from training.decoding.batches import evaluating, length_groups, pad_sources
 from training.decoding.beam_search import Hypothesis, SearchOptions, beam_search
@@ -58,6 +58,11 @@ class _SentenceTokenizer:
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text, the end token last."""
         return [*self._tokenizer.encode(text).ids, EOS]
+
+    def knows_letters(self, ids: Sequence[int]) -> bool:
+        """Return whether a token is a piece with a letter, and no byte."""
+        pieces = {self._tokenizer.id_to_token(number) for number in ids}.difference(BYTE_TOKENS, SPECIAL_TOKENS)
+        return any(map(str.isalpha, "".join(pieces)))
 
     def token_spans(self, text: str) -> list[Span]:
         """Return the range of each token, without the end token."""

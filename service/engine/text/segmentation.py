@@ -118,13 +118,9 @@ def _respelled(text: str, tokenizers: Tokenizers, segmentation: SegmentationOpti
 
 
 def _cut(text: str, span: Span, tokenizer: Tokenizer, segmentation: SegmentationOptions) -> Iterator[Sentence]:
-    """Yield the sentence in a range of a text that has no values; several if it is too long.
-
-    One without a letter that the vocabulary knows, as in another script, is copied.
-    """
+    """Yield the sentence in a range of a text that has no values; several if it is too long."""
     for each in cut_sentence(text, span, tokenizer, segmentation.wrap_tokens, segmentation.max_tokens):
-        if tokenizer.knows_letters(each.ids):
-            yield Sentence(text[each.start : each.end], each.start, each.ids)
+        yield Sentence(text[each.start : each.end], each.start, each.ids)
 
 
 def _values(text: str, segmentation: SegmentationOptions) -> Sequence[Value]:

@@ -6,15 +6,18 @@ sign of three bytes derails them. A count (%d) is a number, so that the words ar
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from service.engine.values.value import DIGIT_KINDS, Kind, Value
 
 LETTERS = tuple("X" + letter for letter in "YBLXDPGCHJMNRTVWFK")
+ONE = "1"
 NUMBERS = ("52", "47", "83", "64", "38", "76", "29", "95")
 _COUNT = re.compile(
     r"%(?:\d+\$)?[-+#0]?\d*(?:\.\d+)?(?:hh?|ll?|[zjtL])?[diufgn]"
     r"|[%$]?[({]{1,2}\s*(?:n|num|number|count|total|amount|size|quantity|\w+_(?:count|number)|num_\w+)\s*(?::[^{}]*)?[)}]{1,2}d?s?"
 )
+_IS_ONE = re.compile(r"(?:\s+(?!\w*[^s]s\b)[\w-]+){1,3}?\s+(?:is|was|has)\b")  # behind an English count of one thing
 _KEPT = re.compile(r"<[^<>]*>(?:\ue000\d+\ue000)?([^<>]*)<")  # in a marked value, numbered by service.markup
 CUT_KINDS = frozenset({Kind.TAG, Kind.ENTITY})
 """The parts of a sentence before and after these are translated apart."""
@@ -32,9 +35,12 @@ def stand_ins(text: str, values: Sequence[Value], replaced: Sequence[bool]) -> t
     """Return the stand-in of each replaced value, all different and new to the text; None if there are too few."""
     letters = _unused(text, LETTERS)
     numbers = _unused(text, NUMBERS)
+    one = _unused(text, (ONE,))
     chosen: list[str | None] = []
     for value, needs_one in zip(values, replaced, strict=True):
         unused = iter(value.stand_in[:1]) if value.stand_in else numbers if is_number_like(value) else letters
+        if unused is numbers and not value.start and _IS_ONE.match(text, value.end):
+            unused = chain(one, numbers)
         word = next(unused, None) if needs_one else None
         if needs_one and word is None:
             return None
