@@ -1,7 +1,8 @@
 """Stand-ins: what the model reads and writes in place of a value that it has never seen the like of.
 
 Small models copy "XY" reliably, and build a right sentence around it, where an address of forty tokens or a currency
-sign of three bytes derails them. A count (%d) is a number, so that the words around it agree with it.
+sign of three bytes derails them. A count (%d) is a number, so that the words around it agree with it: 1 where they
+are those of one thing, as in "%d file was deleted".
 """
 
 import re
