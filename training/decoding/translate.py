@@ -61,7 +61,7 @@ class _SentenceTokenizer:
 
     def knows_letters(self, ids: Sequence[int]) -> bool:
         """Return whether a token is a piece with a letter, and no byte."""
-        pieces = {self._tokenizer.id_to_token(number) for number in ids}.difference(BYTE_TOKENS, SPECIAL_TOKENS)
+        pieces = {self._tokenizer.id_to_token(number) or "" for number in ids}.difference(BYTE_TOKENS, SPECIAL_TOKENS)
         return any(map(str.isalpha, "".join(pieces)))
 
     def token_spans(self, text: str) -> list[Span]:
