@@ -29,7 +29,6 @@ from service.api.routes import (
     embed,
     operations,
     page,
-    pooling,
     stream,
     translate,
 )
@@ -134,7 +133,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.renderer = FigureRenderer()
     app.state.jobs = job_runner(service)
     families = (
-        *(translate, documents, detect, stream, attention, pooling, catalogue, libretranslate),
+        *(translate, documents, detect, stream, attention, catalogue, libretranslate),
         *(embed, open_inference, repository, operations, docs_page, page),
     )
     for family in families:

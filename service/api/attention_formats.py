@@ -1,7 +1,7 @@
 """Chooses and makes the representation of attention: pictures, files and data, in addition to JSON."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any, Literal, cast
 
@@ -18,7 +18,6 @@ from service.figures.html import as_html
 from service.figures.panels import Figure, Naming, ViewName
 from service.figures.rasteriser import rasteriser_version
 from service.figures.renderer import FigureRenderer
-from service.figures.theme import ThemeName
 from service.figures.vega_lite import specification
 from service.figures.words import in_language
 
@@ -44,11 +43,18 @@ SCRIPTED = (
     "sandbox allow-scripts; frame-ancestors 'self'"
 )
 
+# The forms that are texts, with an example of each for the documentation.
 EXAMPLES = {
     "svg": '<svg xmlns="http://www.w3.org/2000/svg">…</svg>',
     "html": "<!doctype html>…",
     "csv": "map,layer,head,row,row_token,column,column_token,weight,logprob,rank,step\n",
     "pharaoh": "0-0 1-1\n",
+}
+# The contents of /attention other than JSON, by media type, for the documentation.
+OTHER_CONTENTS: dict[str, Any] = {
+    **{MEDIA_TYPES[form]: {"schema": {"type": "string"}, "example": value} for form, value in EXAMPLES.items()},
+    **{MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in ("png", "npz")},
+    MEDIA_TYPES["vega"]: {"schema": {"type": "object"}, "example": {"mark": "rect"}},
 }
 
 Named = Sequence[tuple[str, AttentionMap]]
@@ -102,50 +108,35 @@ def figure_of(maps: Sequence[AttentionMap], view: ViewName, naming: Naming) -> F
 async def represent(
     maps: Sequence[AttentionMap], fields: AttentionRequest, naming: Naming, renderer: FigureRenderer
 ) -> Response:
-    """Return the answer in the requested form."""
+    """Return the answer in the requested form, under a name for files."""
     form = fields.format
     size = sum(found.weights.size for found in maps)
 
     async def made(work: Callable[[], Any]) -> Any:
         return await REPRESENTATIONS.run(work) if size > LARGE else work()
 
+    content: bytes
     if form in _FILES:
         content = await made(lambda: _FILES[form](maps, fields))
     else:
         figure = await made(lambda: in_language(figure_of(maps, fields.view, naming), fields.language))
         spec = await made(lambda: specification(figure, fields.theme))
-        content = await drawn(figure, spec, form, (fields.theme, fields.scale), renderer)
-    return answer(content, form, f"attention-{maps[0].model}-{fields.view}")
-
-
-def answer(content: bytes, form: str, name: str) -> Response:
-    """Return content in one of the forms of MEDIA_TYPES, under a file name without its ending."""
+        if form == "vega":
+            content = await made(lambda: to_json(spec))
+        elif form == "html":
+            script = await renderer.script()  # 0.9 MB, too much work for the event loop
+            content = await REPRESENTATIONS.run(lambda: as_html(figure, spec, script, fields.theme))
+        else:
+            content = await renderer.draw(spec, cast(Literal["svg", "png"], form), fields.scale)
     media_type = MEDIA_TYPES[form]
     if media_type.startswith("text/"):
         media_type += "; charset=utf-8"
-    file = f"{name}.{'txt' if form == 'pharaoh' else form}"
+    file = f"attention-{maps[0].model}-{fields.view}.{'txt' if form == 'pharaoh' else form}"
     headers = {
         "Content-Disposition": f'inline; filename="{re.sub(r"[^A-Za-z0-9._-]", "_", file)}"',
         "Content-Security-Policy": SCRIPTED if form == "html" else STILL,
     }
     return Response(content, media_type=media_type, headers=headers)
-
-
-async def drawn(
-    figure: Figure, spec: dict[str, Any], form: str, look: tuple[ThemeName, float], renderer: FigureRenderer
-) -> bytes:
-    """Return a specification as vega, html, svg or png; `look` is the theme and the scale of a PNG.
-
-    The figure's numbers are the table of an HTML file.
-    """
-    theme, scale = look
-
-    if form == "vega":
-        return await REPRESENTATIONS.run(lambda: to_json(spec)) if figure.cells > LARGE else to_json(spec)
-    if form == "html":
-        script = await renderer.script()  # 0.9 MB, too much work for the event loop
-        return await REPRESENTATIONS.run(lambda: as_html(figure, spec, script, theme))
-    return await renderer.draw(spec, cast(Literal["svg", "png"], form), scale)
 
 
 def _json(maps: Sequence[AttentionMap], fields: AttentionRequest) -> bytes:
@@ -178,11 +169,3 @@ _FILES: dict[str, Callable[[Sequence[AttentionMap], AttentionRequest], bytes]] =
     "bertviz": lambda maps, _fields: exports.as_bertviz(maps[0]),
     "pharaoh": lambda maps, _fields: exports.as_pharaoh(maps[0]),
 }
-
-
-def other_contents(examples: Mapping[str, str] = EXAMPLES) -> dict[str, Any]:
-    """Return a figure route's contents other than JSON, by media type; ``examples`` has its forms of text."""
-    binary = {MEDIA_TYPES[form]: {"schema": {"type": "string", "format": "binary"}} for form in ("png", "npz")}
-    specification = {MEDIA_TYPES["vega"]: {"schema": {"type": "object"}, "example": {"mark": "rect"}}}
-    texts = {MEDIA_TYPES[form]: {"schema": {"type": "string"}, "example": value} for form, value in examples.items()}
-    return {**texts, **binary, **specification}

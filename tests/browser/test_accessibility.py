@@ -59,7 +59,6 @@ VIEWS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "models": ("web/models.html", shown("#models .card")),
     "API": ("docs", shown("main section")),
     "contents of the book": ("learn/", shown("main a")),
-    "kernel regression": ("web/pooling.html", shown("#value")),
     "page of the book": ("learn/04-bahdanau.html", shown("main math")),
 }
 

@@ -7,7 +7,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PAGES = {
     "docs": "API",
     "web/models.html": "Models",
-    "web/pooling.html": "Learn",
     "learn/": "Learn",
     "learn/04-bahdanau.html": "Learn",
 }

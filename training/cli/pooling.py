@@ -1,24 +1,14 @@
-"""The command ``pooling``, which makes the graph of attention without a model."""
-
-from pathlib import Path
-from typing import Annotated
+"""The command ``pooling``, which learns the widths of attention without a model."""
 
 import typer
 
-from training.pooling import KERNELS, KernelPooling, export_pooling, learn_width, make_examples, pooling_error
+from training.pooling import KERNELS, KernelPooling, learn_width, make_examples, pooling_error
 
 
-def pooling(
-    output: Annotated[Path, typer.Option(help="The graph that GET /pooling runs.")] = Path(
-        "service/pooling/pooling.onnx"
-    ),
-) -> None:
-    """Learn the width of every kernel by leave-one-out, and export attention pooling as a graph of a few kB."""
+def pooling() -> None:
+    """Learn the width of every kernel by leave-one-out, and print it with its error."""
     examples = make_examples()
-    widths = {kernel: learn_width(examples, kernel) for kernel in KERNELS}
-    for kernel, width in widths.items():
+    for kernel in KERNELS:
+        width = learn_width(examples, kernel)
         error = pooling_error(KernelPooling(examples, kernel, width), left_out=True).item()
         typer.echo(f"{kernel}: width {width:.4f}, leave-one-out error {error:.4f}")
-    content = export_pooling(examples, widths).SerializeToString(deterministic=True)
-    output.write_bytes(content)
-    typer.echo(f"{output}: {len(content)} bytes")

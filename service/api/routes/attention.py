@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.api.attention_formats import cache_key, check_digests, naming_of, other_contents, represent
+from service.api.attention_formats import OTHER_CONTENTS, cache_key, check_digests, naming_of, represent
 from service.api.attention_job import Job, job_of
 from service.api.checks import check_characters
 from service.api.context import RequestContext
@@ -39,7 +39,7 @@ DOCUMENTED: dict[str, Any] = {
     "response_model": AttentionResponse | AttentionMaps | BertvizAttention,
     "responses": {
         200: {
-            "content": other_contents(),
+            "content": OTHER_CONTENTS,
             "headers": {"ETag": {"description": "Changes with the model", "schema": {"type": "string"}}},
         },
         **errors_of(404, 409, 414, 503, 504),

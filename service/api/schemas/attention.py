@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_v
 from service.api.schemas.common import (
     Accepts,
     Decoding,
-    FigureRequest,
     Lowered,
+    Number,
     OptionalWholeNumber,
     Points,
     Schema,
@@ -57,12 +57,13 @@ Ids = Annotated[str | None, Field(pattern=IDS), Trimmed, Accepts("ids of tokens 
 Kind = Annotated[
     Literal["cross", "encoder", "decoder", "occlusion"],
     Lowered,
+    Number,
     WithJsonSchema({"type": "string", "enum": ["cross", "encoder", "decoder", "occlusion", "sentence"]}),
     Accepts("one of cross, encoder, decoder, occlusion, sentence"),
 ]
 
 
-class AttentionRequest(FigureRequest, Decoding):
+class AttentionRequest(Decoding):
     """The attention to show, and its form."""
 
     kept_if_empty: ClassVar[frozenset[str]] = frozenset({"text"})
@@ -132,6 +133,8 @@ class AttentionRequest(FigureRequest, Decoding):
     other_text: str | None = Field(
         None, description="For `contrast`: compared with `target_text`, instead of the model's own translation"
     )
+    theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
+    scale: Number = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
     language: Annotated[Literal["en", "de", "fr"], Lowered] = Field("en", description="Of the words of pictures")
     digest: Digests = Field(
         None, description="Digest of the model (of all, with commas, for `compare` and `models`), or its beginning: "

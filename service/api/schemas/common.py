@@ -230,13 +230,6 @@ class Decoding(Search):
     model: Model = None
 
 
-class FigureRequest(Fields):
-    """The look of a figure."""
-
-    theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
-    scale: Number = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
-
-
 class TokenSchema(Schema):
     """A token and its range in the text."""
 
