@@ -1,12 +1,11 @@
 """`python -m benchmarks.exactness`: mixed requests get the same bytes however the server is configured.
 
 The same requests go to servers with 1 and 3 engine processes, with and without the cache, many at once, so that every
-sentence runs in other company each time. A stream must also end with the text of the same request without a stream.
+sentence runs in other company each time.
 """
 
 import argparse
 import asyncio
-import json
 import random
 import re
 from collections.abc import Sequence
@@ -46,10 +45,7 @@ class Request(NamedTuple):
 
 
 def mixed_requests(texts: Sequence[str], count: int, **others: Any) -> list[Request]:
-    """Return requests of every kind, some of whose texts come again; every stream has a twin that is no stream.
-
-    `others` are fields of every request.
-    """
+    """Return requests of every kind, some of whose texts come again; `others` are fields of every request."""
     chance = random.Random(1)
     plain = {**PLAIN, **others}
     requests: list[Request] = []
@@ -57,7 +53,7 @@ def mixed_requests(texts: Sequence[str], count: int, **others: Any) -> list[Requ
     while len(requests) < count:
         text = chance.choice(used) if used and chance.random() < REPEATED else chance.choice(texts)
         used.append(text)
-        kind = chance.randrange(len(KINDS) + 4)
+        kind = chance.randrange(len(KINDS) + 2)
         if kind < len(KINDS):
             fields = {**plain, **KINDS[kind]}
             shown = f"<p>{text} <b>{chance.choice(used)}</b></p>" if "format" in fields else text
@@ -65,11 +61,8 @@ def mixed_requests(texts: Sequence[str], count: int, **others: Any) -> list[Requ
         elif kind == len(KINDS):
             some = [text, *chance.choices(used, k=2), f"There were {chance.randrange(10_000)} of them. {text}"]
             requests.append(Request("/translate", {"q": some, **plain}))
-        elif kind == len(KINDS) + 1:
-            requests.append(Request("/attention", {"text": text, **plain}))
         else:
-            requests.append(Request("/translate/stream", {"q": text, **plain}))
-            requests.append(Request("/translate", {"q": text, **plain, "beam_size": 1}))
+            requests.append(Request("/attention", {"text": text, **plain}))
     chance.shuffle(requests)
     return requests
 
@@ -98,27 +91,6 @@ def differences(requests: Sequence[Request], one: Sequence[bytes], other: Sequen
     ]
 
 
-def unequal_streams(requests: Sequence[Request], answers: Sequence[bytes]) -> int:
-    """Return how many streams end with another text than the same request without a stream."""
-    texts = {
-        json.dumps(request.fields): json.loads(answer)["translatedText"]
-        for request, answer in zip(requests, answers, strict=True)
-        if request.path == "/translate"
-    }
-    streams = [
-        (texts[json.dumps({**request.fields, "beam_size": 1})], answer)
-        for request, answer in zip(requests, answers, strict=True)
-        if request.path == "/translate/stream"
-    ]
-    return sum(_streamed_text(answer) != text for text, answer in streams)
-
-
-def _streamed_text(answer: bytes) -> str:
-    found = re.search(rb"event: done\ndata: (.*)\n", answer)
-    assert found, "a stream ends with an event done"
-    return str(json.loads(found[1])["translatedText"])
-
-
 def main() -> None:
     """Compare all configurations with the first one, and print what differs."""
     options = _options()
@@ -131,8 +103,7 @@ def main() -> None:
         expected = expected or answers
         unlike = differences(requests, expected, answers)
         print(  # noqa: T201
-            f"{name}: {len(answers)} answers, {len(unlike)} differ, "
-            f"{unequal_streams(requests, answers)} streams end otherwise; {counts}"
+            f"{name}: {len(answers)} answers, {len(unlike)} differ; {counts}"
         )
         for each in unlike[:10]:
             print("   ", each)  # noqa: T201

@@ -29,7 +29,6 @@ from service.api.routes import (
     embed,
     operations,
     page,
-    stream,
     translate,
 )
 from service.api.state import Service
@@ -133,7 +132,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.renderer = FigureRenderer()
     app.state.jobs = job_runner(service)
     families = (
-        *(translate, documents, detect, stream, attention, catalogue, libretranslate),
+        *(translate, documents, detect, attention, catalogue, libretranslate),
         *(embed, open_inference, repository, operations, docs_page, page),
     )
     for family in families:
@@ -141,7 +140,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.methods = methods_of([family.router for family in families])
     install_error_handlers(app)
     install_openapi(app)
-    app.add_middleware(DirectDispatch, routes=[*translate.router.routes, *stream.router.routes])
+    app.add_middleware(DirectDispatch, routes=translate.router.routes)
     app.add_middleware(BodyMiddleware, service=service, access=AccessRules(settings, keys, limits))
     app.add_middleware(RequestLogMiddleware, service=service)  # added last: outermost
     return app

@@ -7,14 +7,12 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
-from pydantic.json_schema import models_json_schema
 from starlette.responses import JSONResponse
 
 from service import __version__
 from service.api.paths import ADMIN, DIALECT, UPLOADS, is_public
 from service.api.request_body import MEDIA_TYPE_FORM, MEDIA_TYPE_MULTIPART
 from service.api.schemas.common import ErrorBody
-from service.api.schemas.stream import EVENTS
 
 REFERENCE = "#/components/schemas/{model}"
 
@@ -163,11 +161,8 @@ def install_openapi(app: FastAPI) -> None:
                 tags=[{"name": name, "description": text} for name, text in TAGS.items()],
                 routes=app.routes,
             )
-            _, definitions = models_json_schema(
-                [(each, "validation") for each in EVENTS.values()], ref_template=REFERENCE
-            )
             schemas = document["components"]["schemas"]
-            schemas.update(definitions["$defs"])
+            schemas[ErrorBody.__name__] = ErrorBody.model_json_schema()
             document["components"]["securitySchemes"] = SECURITY
             for path, operations in document["paths"].items():
                 for operation in operations.values():

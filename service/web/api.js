@@ -55,26 +55,6 @@ export async function save(fields, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-// Server-sent events of a POST, as [name, data].
-export async function* events(path, fields, signal) {
-  const response = await send(path, fields, signal);
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let waiting = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    waiting += value;
-    const parts = waiting.split("\n\n");
-    waiting = parts.pop();
-    for (const part of parts) {
-      const lines = part.split("\n");
-      const name = lines.find((line) => line.startsWith("event: "))?.slice(7) ?? "message";
-      const data = lines.filter((line) => line.startsWith("data: ")).map((line) => line.slice(6)).join("\n");
-      if (data) yield [name, JSON.parse(data)];
-    }
-  }
-}
-
 // The address of a representation, for citing a figure. It holds the text; the page itself never asks for it.
 export const citation = (fields) => address(`attention?${new URLSearchParams(given(fields))}`);
 

@@ -66,7 +66,6 @@ export function showChoices() {
   const given = (name) => (name.includes("text") || Number.isFinite(Number(state[name])) ? state[name] : "");
   for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) $(name).value = given(name);
   fit();
-  $("live").checked = state.live === "1";
   for (const name of ["tokens", "specials"]) $(name).value = state[name];
   $("model").disabled = !source(); // until the language is detected
   showGlossaries();

@@ -94,11 +94,6 @@ export function listen({ open, begin }) {
     open();
   });
   $("target_text").addEventListener("change", () => { if (sentences().length) look().catch(complain); });
-  $("live").addEventListener("change", () => {
-    state.live = $("live").checked ? "1" : "";
-    remember();
-    if (state.text) translate();
-  });
   for (const name of ["source", "target", "model"]) {
     $(name).addEventListener("change", () => {
       state[name] = $(name).value;

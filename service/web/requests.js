@@ -13,7 +13,7 @@ const within = (name) => {
   const number = Number(state[name]);
   return state[name] && Number.isFinite(number) ? Math.min(Math.max(number, min), max) : Number(defaultValue);
 };
-const beam = () => (state.live ? 1 : Math.round(within("beam_size")));
+const beam = () => Math.round(within("beam_size"));
 export const searchFields = () => ({ beam_size: beam(), length_penalty: within("length_penalty"), glossary: glossary() });
 
 export function fieldsOfSentence() {

@@ -1,13 +1,11 @@
 // Translates the text, and shows the translation, its sentences and their words.
 
 import { closeAlternatives, openAlternatives } from "./alternatives.js";
-import { events, post } from "./api.js";
+import { post } from "./api.js";
 import { showChoices } from "./choices.js";
 import { $, button } from "./dom.js";
 import { doubtsOf } from "./doubts.js";
-import { errorOf } from "./errors.js";
 import { number, t, tn } from "./i18n.js";
-import { glossary } from "./glossary.js";
 import { complain, say } from "./messages.js";
 import { searchFields } from "./requests.js";
 import { showDoubts, showPivot } from "./results.js";
@@ -113,7 +111,6 @@ async function run(signal) {
   const text = state.text;
   const search = { source: source(), target: state.target, model: state.model || undefined };
   const terms = searchFields();
-  if (state.live) await watch(search, signal);
   const answer = await post("translate", { ...search, q: text, details: true, ...terms }, signal);
   $("error").hidden = true;
   $("translation").lang = state.target;
@@ -193,22 +190,6 @@ function noticeOf(warning, chosen) {
     return () => t("The usual model has failed. {model} has translated instead.", { model: warning.model });
   }
   return undefined;
-}
-
-async function watch(search, signal) {
-  const output = $("translation");
-  output.textContent = "";
-  output.classList.add("draft");
-  try {
-    for await (const [name, data] of events("translate/stream", { ...search, q: state.text, glossary: glossary() }, signal)) {
-      if (name === "pivot") showPivot(data, languageName(data.language));
-      else if (name === "sentence") output.append(data.gap ?? "");
-      else if (name === "token") output.append(data.text ?? "");
-      else if (name === "error") throw errorOf(data);
-    }
-  } finally {
-    output.classList.remove("draft");
-  }
 }
 
 // One button for each entry; the pressed one is the state's, and another one that is pressed is looked into.

@@ -1,6 +1,5 @@
 """The OpenAPI document is true: its examples are accepted, and what is answered fits its schemas."""
 
-import json
 import re
 from typing import Any
 
@@ -11,9 +10,7 @@ from service.api.app import create_app
 from service.api.schemas.attention import AttentionRequest
 from service.api.schemas.translate import TranslateRequest
 from service.api.state import Service
-from service.engine.errors import EngineFailure
-from tests.support.api_client import Client, events_of
-from tests.support.fake_engine import DummyRegistry
+from tests.support.api_client import Client
 
 BINARY = {"type": "string", "format": "binary"}
 BODY_TYPES = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
@@ -28,21 +25,13 @@ def check(document: dict[str, Any], schema: dict[str, Any], value: Any) -> None:
     jsonschema.Draft202012Validator({**schema, "components": document["components"]}).validate(value)
 
 
-def check_events(document: dict[str, Any], schema: dict[str, Any], stream: str) -> None:
-    """Check every event of a stream, and the JSON in it, which validators take for any other text."""
-    for name, data in events_of(stream):
-        check(document, schema, {"event": name, "data": json.dumps(data)})
-        [form] = [form for form in schema["oneOf"] if form["properties"]["event"]["const"] == name]
-        check(document, form["properties"]["data"]["contentSchema"], data)
-
-
 def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     return [(path, method, item) for path, methods in document["paths"].items() for method, item in methods.items()]
 
 
 def test_every_route_is_described_with_examples(document: dict[str, Any]) -> None:
     assert set(document["paths"]) == {
-        *("/translate", "/translate/stream", "/attention", "/embed"),
+        *("/translate", "/attention", "/embed"),
         *("/languages", "/glossaries", "/models"),
         *("/health", "/health/live", "/health/ready", "/metrics"),
         *("/detect", "/frontend/settings", "/suggest", "/translate_file"),
@@ -86,10 +75,7 @@ async def test_the_document_is_served_also_where_libretranslate_has_it(
 def test_examples_of_answers_fit_their_schemas(document: dict[str, Any]) -> None:
     for path, _, operation in operations(document):
         for status, response in operation["responses"].items():
-            for kind, content in response.get("content", {}).items():
-                if kind == "text/event-stream":
-                    check_events(document, content["itemSchema"], content["example"])
-                    continue
+            for content in response.get("content", {}).values():
                 examples = [item["value"] for item in content.get("examples", {}).values()]
                 for value in [*examples, *([content["example"]] if "example" in content else [])]:
                     assert content.get("schema"), (path, status)
@@ -116,21 +102,6 @@ async def test_examples_of_requests_work_and_are_answered_as_described(
         check(document, operation["responses"]["200"]["content"]["application/json"]["schema"], answer.json())
 
 
-async def test_the_events_of_a_stream_fit_their_schema(
-    client: Client, document: dict[str, Any], registry: DummyRegistry
-) -> None:
-    operation = document["paths"]["/translate/stream"]["post"]
-    schema = operation["responses"]["200"]["content"]["text/event-stream"]["itemSchema"]
-    [value] = [item["value"] for item in operation["requestBody"]["content"]["application/json"]["examples"].values()]
-    answer = await client.post("/translate/stream", json=value)
-    assert answer.text.count("event: ") > 2
-    check_events(document, schema, answer.text)
-    registry["transformer-en-fr"].error = EngineFailure("")
-    failed = await client.post("/translate/stream", json=value)
-    assert "event: error" in failed.text
-    check_events(document, schema, failed.text)
-
-
 SOME = {"q": "a", "text": "a", "source": "en", "target": "fr"}
 TENSOR = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["a"]}
 
@@ -139,7 +110,6 @@ TENSOR = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["a"]}
     ("path", "refused"),
     [
         *(("/translate", {**SOME, name: ""}) for name in ("source", "target")),
-        *(("/translate/stream", {**SOME, name: ""}) for name in ("source", "target")),
         *(("/attention", {**SOME, name: ""}) for name in ("text", "source", "target")),
         ("/translate", {**SOME, "q": []}),
         ("/detect", {"q": ""}),

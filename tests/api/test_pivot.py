@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from service.engine.errors import NotReady, Overloaded
+from service.engine.errors import NotReady
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.types import TranslationOptions
 from service.settings import Settings
-from tests.support.api_client import Client, events_of, serving
+from tests.support.api_client import Client, serving
 from tests.support.fake_engine import DummyRegistry
 
 TEXT = {"q": "Ich habe verloren.", "source": "de", "target": "fr"}
@@ -63,7 +63,7 @@ async def test_the_pair_is_refused_where_pivots_are_off(registry: DummyRegistry)
 
 
 @pytest.mark.parametrize("model", ["transformer", SECOND])
-@pytest.mark.parametrize("path", ["/translate", "/translate/stream", "/attention"])
+@pytest.mark.parametrize("path", ["/translate", "/attention"])
 async def test_a_named_model_never_pivots(client: Client, path: str, model: str) -> None:
     answer = await client.post(path, json={**TEXT, "text": "Ich.", "model": model, "leg": 2})
     assert (answer.status_code, answer.json()["code"], answer.json()["param"]) == (400, "unsupported_pair", "model")
@@ -103,43 +103,17 @@ async def test_html_of_the_first_leg_goes_into_the_second(client: Client, regist
     assert registry[SECOND].calls[0][0] == ("verloren & weg",)
 
 
-async def test_a_stream_begins_with_the_text_between_the_legs(client: Client, registry: DummyRegistry) -> None:
-    found = events_of((await client.post("/translate/stream", json={**TEXT, "max_length": 8})).text)
-    assert [name for name, _ in found][:2] == ["pivot", "sentence"]
-    between = "en:Ich habe verloren."
-    assert found[0][1] == {"language": "en", "text": between, "model": FIRST, "digest": f"sha256:{FIRST}"}
-    assert found[1][1]["source"]["text"] == between
-    second = {"translatedText": f"fr:{between}", "model": SECOND, "digest": f"sha256:{SECOND}"}
-    assert found[-1] == ("done", {**second, "qualities": [None], "pivot": "en"})
-    assert registry[FIRST].calls[0][1] == TranslationOptions(beam_size=1, max_length=8)  # greedy, as the second leg
-    registry[FIRST].quality_of, registry[SECOND].quality_of = (lambda _: 0.5), (lambda _: 0.8)
-    found = events_of((await client.post("/translate/stream", json=TEXT)).text)
-    assert found[-1][1]["qualities"] == pytest.approx([0.4])  # the doubt of both legs
-
-
-@pytest.mark.parametrize("path", ["/translate", "/translate/stream"])
-async def test_a_glossary_is_refused_before_the_first_leg(client: Client, registry: DummyRegistry, path: str) -> None:
-    answer = await client.post(path, json={**TEXT, "glossary": {"verloren": "perdu"}})
+async def test_a_glossary_is_refused_before_the_first_leg(client: Client, registry: DummyRegistry) -> None:
+    answer = await client.post("/translate", json={**TEXT, "glossary": {"verloren": "perdu"}})
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_glossary")
     assert "two requests" in answer.json()["error"]
     assert registry[FIRST].calls == []
 
 
-async def test_a_failure_of_the_first_leg_is_an_ordinary_error_of_a_stream(
-    client: Client, registry: DummyRegistry
-) -> None:
-    registry[FIRST].error = Overloaded("full")
-    answer = await client.post("/translate/stream", json=TEXT)
-    assert (answer.status_code, answer.json()["code"]) == (503, "overloaded")
-
-
-@pytest.mark.parametrize("path", ["/translate", "/translate/stream"])
-async def test_the_queues_of_both_legs_count_before_the_first_begins(
-    client: Client, registry: DummyRegistry, path: str
-) -> None:
+async def test_the_queues_of_both_legs_count_before_the_first_begins(client: Client, registry: DummyRegistry) -> None:
     for name in (FIRST, SECOND):  # each alone is within half of the 20 seconds
         registry[name].queue_status = QueueStatus(seconds=6.0)
-    answer = await client.post(path, json=TEXT)
+    answer = await client.post("/translate", json=TEXT)
     assert (answer.status_code, answer.json()["code"]) == (503, "overloaded")
     assert answer.headers["retry-after"] == "6"
     assert registry[FIRST].calls == []

@@ -109,7 +109,6 @@ TENSOR = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["I lost."]
 SEARCH = ("beam_size", "length_penalty", "max_length")
 NUMERIC: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "/translate": (GOOD, (*SEARCH, "alternatives")),
-    "/translate/stream": (GOOD, ("beam_size", "max_length")),
     "/attention": ({**GOOD, "text": "I lost."}, (*SEARCH, "layer", "head", "scale")),
     "/v2/models/transformer-en-fr/infer": ({"inputs": [TENSOR]}, (*SEARCH, "shape")),
 }

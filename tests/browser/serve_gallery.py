@@ -3,9 +3,8 @@
 `python -m tests.browser.serve_gallery [NAME...]`: the names of models as of `tests.support.fake_engine.info_of`.
 """
 
-import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,17 +14,13 @@ from service.engine.model_info import ModelInfo
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
-    StreamedEnd,
-    StreamedSentence,
-    StreamedToken,
-    StreamEvent,
     Translation,
     TranslationOptions,
 )
 from service.logs import configure_logging
 from service.server.uvicorn_server import run
 from service.settings import load_settings
-from tests.support.fake_engine import MODELS, DummyRegistry, DummyTranslator, scores_of, service_of, words_of
+from tests.support.fake_engine import MODELS, DummyRegistry, DummyTranslator, scores_of, service_of
 
 SIZES = {
     "transformer": {"cross": {"layers": 2, "heads": 4}, "encoder": {"layers": 3, "heads": 4}, "decoder": None},
@@ -83,18 +78,6 @@ class GalleryTranslator(DummyTranslator):
             token_logprobs=logprobs,
             token_ranks=tuple(1 + int(-4 * value) for value in logprobs),
         )
-
-    async def stream(
-        self, text: str, options: TranslationOptions, *, deadline: float | None = None
-    ) -> AsyncIterator[StreamEvent]:
-        target = words_of(text.upper())
-        weights = weights_of(len(target), len(target), 7)
-        yield StreamedSentence(0, text, words_of(text), "")
-        for number, token in enumerate(target):
-            await asyncio.sleep(0.05)
-            added = (" " if number and not token.special else "") + token.text
-            yield StreamedToken(0, token, added, -0.25, weights[number])
-        yield StreamedEnd(text.upper())
 
 
 def info_of(info: ModelInfo) -> ModelInfo:

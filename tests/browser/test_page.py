@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.support.page_requests import posted
-from tests.support.page_views import figure_texts, translate, unfold, view
+from tests.support.page_views import figure_texts, translate, view
 
 pytestmark = pytest.mark.browser
 
@@ -224,23 +224,6 @@ def test_a_phone_shows_everything_without_moving_sideways(page: Page, url: str, 
         .filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 24).map((e) => e.id)"""
     )
     assert small == []
-
-
-def test_a_sentence_can_be_watched_being_written_and_its_attention_is_that_of_its_search(page: Page, url: str) -> None:
-    page.goto(url)
-    expect(page.locator("#model")).to_contain_text("Transformer")
-    bodies = posted(page)
-    unfold(page, "Options")
-    page.get_by_label("Watch the translation being written").check()
-    page.get_by_label("Text", exact=True).fill("one two three four five six")
-    page.get_by_label("Text", exact=True).press("Control+Enter")
-    expect(page.locator("#translation.draft")).to_contain_text("ONE")
-    expect(page.locator("#translation")).to_have_text("ONE TWO THREE FOUR FIVE SIX")
-    expect(page.locator("#translation .word")).to_have_count(6)
-    page.get_by_role("button", name="Look inside").click()
-    expect(page.locator("#figure svg")).to_be_visible()
-    assert [body["beam_size"] for name, body in bodies if name == "translate"][-1] == 1
-    assert {body["beam_size"] for name, body in bodies if name == "attention"} == {"1"}
 
 
 @pytest.mark.parametrize(("beam", "asked"), [("2", 2), ("1", 1), ("6", 6), ("50", 8), ("none", 4)])

@@ -120,14 +120,6 @@ def test_a_pivoted_pair_shows_both_legs(browser: Browser, url_of_languages: str)
     page.close()
 
 
-def test_a_pivoted_sentence_can_be_watched_being_written(browser: Browser, url_of_languages: str) -> None:
-    page = browser.new_page()
-    page.goto(f"{url_of_languages}/#source=pt&target=fr&text=o+gato&live=1")
-    expect(page.locator("#pivot")).to_have_text("Translated through English: O Gato")
-    expect(page.locator("#translation")).to_have_text("O GATO")
-    page.close()
-
-
 def test_signs_of_doubt_are_shown(page: Page, url: str) -> None:
     translate(page, url, "the dog sleeps here")
     expect(page.locator("#doubts")).to_contain_text("The model was unsure. Check the translation before you use it.")

@@ -48,7 +48,7 @@ def test_a_server_that_asks_for_a_key_gets_it_and_nobody_else(
     addresses: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("request", lambda request: addresses.append(request.url))
-    page.goto(f"{url}/#live=1")
+    page.goto(url)
     field = page.get_by_label("API key")
     expect(field).to_be_focused()
     expect(page.locator("#status")).to_have_text("Enter your API key to begin.")

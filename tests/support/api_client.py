@@ -1,6 +1,5 @@
 """Clients of the real application over a dummy engine, called without a network."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -29,9 +28,3 @@ async def serving(registry: DummyRegistry | None = None, **settings: Any) -> Asy
     """Yield a client of an application with these settings."""
     async with calling(create_app(service_of(registry or DummyRegistry(), Settings(**settings)))) as client:
         yield client
-
-
-def events_of(stream: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return name and data of each event of a stream."""
-    parts = [part.split("\n") for part in stream.strip().split("\n\n")]
-    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in parts]

@@ -1,7 +1,7 @@
 """An engine without weights that plugs into the real application: it upper-cases, slowly if asked to."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,10 +29,6 @@ from service.engine.types import (
     Search,
     SentenceDetail,
     SentenceQuality,
-    StreamedEnd,
-    StreamedSentence,
-    StreamedToken,
-    StreamEvent,
     Token,
     Translation,
     TranslationOptions,
@@ -134,18 +130,6 @@ class DummyTranslator:
             detail = with_quality(detail, qualities[0])
         details = (detail,) if options.details else ()
         return Translation(target, more if options.alternatives else (), details, qualities=qualities)
-
-    async def stream(
-        self, text: str, options: TranslationOptions, *, deadline: float | None = None
-    ) -> AsyncIterator[StreamEvent]:
-        target = self.say(text)
-        yield StreamedSentence(0, text, words_of(text), "")
-        for number, token in enumerate(words_of(target)):
-            await self.work([text], options, deadline, 1)
-            added = (" " if number and not token.special else "") + token.text
-            weights = np.full(len(words_of(text)), 1 / len(words_of(text)), dtype=np.float32)
-            yield StreamedToken(0, token, added, -0.25, weights)
-        yield StreamedEnd(target, (None if self.quality_of is None else self.quality_of(text),))
 
     async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None

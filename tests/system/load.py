@@ -19,7 +19,6 @@ KINDS: tuple[Callable[[str], tuple[str, str, dict[str, Any]]], ...] = (
     lambda text: ("POST", "/translate", {"json": {"q": text, **PAIR}}),
     lambda text: ("POST", "/translate", {"json": {"q": [text], "details": True, **PAIR}}),
     lambda text: ("GET", "/attention", {"params": {"text": text, **PAIR}}),
-    lambda text: ("POST", "/translate/stream", {"json": {"q": text, **PAIR}}),
 )
 
 
@@ -82,7 +81,7 @@ class Load:
 
 
 def codes(load: Load) -> dict[int, set[str]]:
-    """Return the codes of the errors by their status; what was streamed before the error is no JSON."""
+    """Return the codes of the errors by their status."""
     found: dict[int, set[str]] = {}
     for _, answer in load.answers:
         if answer.status_code != 200:

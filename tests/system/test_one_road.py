@@ -1,7 +1,6 @@
 """One road: every route, the command line and the Python face give the same translation of the same text."""
 
 import asyncio
-import json
 import os
 import random
 import subprocess
@@ -104,13 +103,6 @@ def test_a_list_is_translated_like_each_text(url: str, translations: dict[int, l
         body = {"q": [each.text for each in TEXTS[first : first + 32]], "beam_size": 4, **PAIR}
         found += httpx.post(f"{url}/translate", json=body, timeout=60).json()["translatedText"]
     assert found == translations[4]
-
-
-def test_a_stream_gives_the_same_text(url: str, translations: dict[int, list[str]]) -> None:
-    for each, expected in zip(TEXTS, translations[1], strict=True):
-        answer = httpx.post(f"{url}/translate/stream", json={"q": each.text, **PAIR}, timeout=60).text
-        [done] = [line for line in answer.split("\n\n") if line.startswith("event: done")]
-        assert json.loads(done.partition("data: ")[2])["translatedText"] == expected
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])

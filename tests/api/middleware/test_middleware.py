@@ -71,7 +71,7 @@ async def test_data_are_neither_guessed_at_nor_framed_and_translations_are_kept_
         headers = (await client.get(path)).headers
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
-    for path in ("/translate", "/translate/stream", "/detect"):
+    for path in ("/translate", "/detect"):
         assert (await client.post(path, json=TEXT)).headers["cache-control"] == "no-store"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.api_client import Client, events_of
+from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
 
 GOOD, BAD = "I have lost the keys of my house.", "colourless green ideas sleep furiously"
@@ -66,13 +66,6 @@ async def test_wrong_options_are_refused(client: Client, judged: DummyRegistry) 
     alone = ("below_min_quality", "keep_source")
     for name, value in (("min_quality", 1.5), ("min_quality", "x"), ("below_min_quality", "drop"), alone):
         assert (await client.post("/translate", json={**FIELDS, "q": GOOD, name: value})).status_code == 400
-
-
-async def test_a_stream_ends_with_the_quality_of_its_sentences(client: Client, judged: DummyRegistry) -> None:
-    for model, qualities in ((MODEL, [0.1]), (OTHER, [None])):
-        answer = await client.post("/translate/stream", json={**FIELDS, "model": model, "q": BAD})
-        name, data = events_of(answer.text)[-1]
-        assert (name, data["qualities"]) == ("done", qualities)
 
 
 async def test_attention_has_the_quality_of_the_models_own_translation(client: Client, judged: DummyRegistry) -> None:
