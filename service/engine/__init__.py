@@ -114,7 +114,6 @@ from service.engine.time_limit import TimeLimit as TimeLimit
 from service.engine.translation.legs import TextTranslator as TextTranslator
 from service.engine.translation.legs import Translates as Translates
 from service.engine.translation.legs import check_room as check_room
-from service.engine.translation.legs import stream_in_legs as stream_in_legs
 from service.engine.translation.legs import translate_in_legs as translate_in_legs
 from service.engine.translation.translator import Translator as Translator
 from service.engine.types import MAX_LENGTH_PENALTY as MAX_LENGTH_PENALTY
@@ -125,11 +124,6 @@ from service.engine.types import PivotText as PivotText
 from service.engine.types import Search as Search
 from service.engine.types import SentenceDetail as SentenceDetail
 from service.engine.types import SentenceQuality as SentenceQuality
-from service.engine.types import StreamedEnd as StreamedEnd
-from service.engine.types import StreamedPivot as StreamedPivot
-from service.engine.types import StreamedSentence as StreamedSentence
-from service.engine.types import StreamedToken as StreamedToken
-from service.engine.types import StreamEvent as StreamEvent
 from service.engine.types import Token as Token
 from service.engine.types import Translation as Translation
 from service.engine.types import TranslationOptions as TranslationOptions

@@ -6,10 +6,6 @@ from service.engine import Glossary, InvalidOption, Term
 from service.engine.translation.translator import Translator
 from service.engine.types import (
     AttentionOptions,
-    StreamedEnd,
-    StreamedSentence,
-    StreamedToken,
-    StreamEvent,
     Token,
     Translation,
     TranslationOptions,
@@ -84,34 +80,6 @@ async def test_details_locate_tokens_in_both_texts(shipped: Translator) -> None:
         assert sentence.target_text == found.text[sentence.target_start :]
         assert len(sentence.token_logprobs) == len(sentence.target_tokens)
         assert sentence.quality is not None
-
-
-def written(events: list[StreamEvent], end: str) -> str:
-    """Return what a stream writes, and check that its tokens are where they say in the whole."""
-    text = ""
-    for event in events:
-        if isinstance(event, StreamedSentence):
-            text += event.gap
-        elif isinstance(event, StreamedToken):
-            text += event.text
-            assert end[event.token.start : event.token.end] == event.token.text
-    return text
-
-
-@pytest.mark.parametrize("options", [TranslationOptions(), TranslationOptions(glossary=GLOSSARY)])
-async def test_a_stream_adds_up_to_the_translation_and_has_its_quality(
-    shipped: Translator, options: TranslationOptions
-) -> None:
-    texts = ["\n".join(TEXTS), " ".join(PLAIN)]
-    greedy = TranslationOptions(beam_size=1, glossary=options.glossary)
-    for text, expected in zip(texts, await shipped.translate(texts, greedy), strict=True):
-        events = [event async for event in shipped.stream(text, options)]
-        end = events[-1]
-        assert isinstance(end, StreamedEnd)
-        assert end.text == written(events, end.text) == expected.text
-        assert end.qualities == pytest.approx([each.quality for each in expected.qualities], abs=1e-6)
-        assert all(quality is not None and 0 < quality < 1 for quality in end.qualities)
-        assert len(set(end.qualities)) > 2
 
 
 @pytest.mark.parametrize("text", TEXTS)

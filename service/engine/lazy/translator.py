@@ -7,7 +7,7 @@ import copy
 import functools
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractContextManager, aclosing, asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
@@ -22,7 +22,6 @@ from service.engine.model_info import ModelInfo, ModelStateName
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.thread_pools import Loads, in_daemon_thread
 from service.engine.translation.translator import Translator
-from service.engine.types import StreamEvent, TranslationOptions
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -192,17 +191,6 @@ class LazyTranslator:
     translate = _opening(Translator.translate)
     attention = _opening(Translator.attention)
     score_batch = _opening(Translator.score_batch)
-
-    async def stream(
-        self, text: str, options: TranslationOptions | None = None, *, deadline: float | None = None
-    ) -> AsyncIterator[StreamEvent]:
-        """Translate token by token; see Translator.stream. The model stays open until the iterator is closed."""
-        async with (
-            self.opened(deadline) as translator,
-            aclosing(translator.stream(text, options, deadline=deadline)) as events,  # type: ignore[type-var]
-        ):
-            async for event in events:
-                yield event
 
     @asynccontextmanager
     async def opened(self, deadline: float | None) -> AsyncIterator[Translator]:

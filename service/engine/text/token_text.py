@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
-
-from service.bundle.vocabulary import SPACE_PIECE
-from service.engine.types import Token
+from collections.abc import Iterable
 
 
 class WrittenText:
@@ -22,12 +18,6 @@ class WrittenText:
     def text(self) -> str:
         """Return the text that was written."""
         return "".join(self._parts)
-
-    def ahead(self) -> WrittenText:
-        """Return an empty text that continues this one: its ranges begin where this one ends."""
-        following = WrittenText()
-        following._length, following._spaced = self._length, self._spaced
-        return following
 
     def write(self, piece: str) -> None:
         """Write one token; spaces before its text do not belong to its span."""
@@ -65,41 +55,3 @@ def _first_character(data: bytes) -> tuple[int, str]:
         except UnicodeDecodeError:
             continue
     return 1, ""
-
-
-class Written(NamedTuple):
-    """A token that was written, and the text so far."""
-
-    token: Token
-    text: str  # without spaces at the end
-
-
-class TokenWriter:
-    """Writes the tokens of one translation as they are chosen, each in about the same time."""
-
-    def __init__(
-        self, pieces: Callable[[int], str], values: Mapping[int, int], specials: Mapping[int, str], shift: int
-    ) -> None:
-        """Take the piece of each id, the value of each id of a byte, and the names of special ids."""
-        self._pieces, self._bytes, self._specials, self._shift = pieces, values, specials, shift
-        self._written = WrittenText()
-        self._run: list[int] = []  # bytes that may continue a character
-
-    def add(self, number: int) -> Written:
-        """Write a token; the bytes of an incomplete character write nothing yet."""
-        text = self._written
-        if number in self._bytes:
-            self._run.append(self._bytes[number])
-            text = self._written.ahead()
-            text.write_bytes(self._run)
-            whole = self._written.text + text.text
-        else:
-            if self._run:
-                text.write_bytes(self._run)
-                self._run = []
-            text.write("" if number in self._specials else self._pieces(number).replace(SPACE_PIECE, " "))
-            whole = text.text
-        whole = whole.rstrip(" ")
-        start, end = (min(place, len(whole)) for place in text.spans[-1])
-        own, special = whole[start:end], self._specials.get(number)
-        return Written(Token(number, self._pieces(number), own, start + self._shift, end + self._shift, special), whole)

@@ -26,7 +26,7 @@ from service.bundle.manifest import Manifest, SpecialIds
 from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, as_plain_text, read_tokenizer, visible_range
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
 from service.engine.text.nfc import normalize_nfc
-from service.engine.text.token_text import TokenWriter, WrittenText
+from service.engine.text.token_text import WrittenText
 from service.engine.text.word_ids import WordIds, cuts_at_spaces
 from service.engine.types import Token
 from service.engine.values.constraints import TokenClasses
@@ -188,10 +188,6 @@ class Tokenizer:
             special = self._specials.get(number)
             tokens.append(Token(number, self.piece(number), text[start:end], start + shift, end + shift, special))
         return Decoded(text, tuple(tokens))
-
-    def writer(self, shift: int = 0) -> TokenWriter:
-        """Return a writer whose tokens are located as `locate` does, one by one."""
-        return TokenWriter(self.piece, self._bytes, self._specials, shift)
 
     def piece(self, number: int) -> str:
         """Return a piece; it is empty for ids without one, as in a vocabulary that is padded to a round size."""

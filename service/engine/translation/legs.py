@@ -5,8 +5,7 @@ pivoted is in `languages.tags`.
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -21,9 +20,6 @@ from service.engine.types import (
     PivotText,
     SentenceDetail,
     SentenceQuality,
-    StreamedEnd,
-    StreamedPivot,
-    StreamEvent,
     Translation,
     TranslationOptions,
 )
@@ -67,11 +63,6 @@ class Translates(TextTranslator, Protocol):
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
     ) -> Awaitable[list[SentenceDetail]]:
         """Score given translations (source, target), many at once."""
-
-    def stream(
-        self, text: str, options: TranslationOptions, *, deadline: float | None = None
-    ) -> AsyncIterator[StreamEvent]:
-        """Translate greedily, token by token; if the iterator is closed, the rows are freed."""
 
 
 AnyLeg = TypeVar("AnyLeg", bound=Translates)
@@ -145,40 +136,6 @@ def _through(before: Translation, translation: Translation, min_quality: float |
 
     sentences = tuple(replace(sentence, quality=both(sentence.quality)) for sentence in translation.sentences)
     return replace(translation, qualities=tuple(map(marked, translation.qualities)), sentences=sentences)
-
-
-async def stream_in_legs(
-    legs: Sequence[Translates],
-    text: str,
-    options: TranslationOptions,
-    *,
-    deadline: float | None = None,
-) -> AsyncIterator[StreamedPivot | StreamEvent]:
-    """Yield the events of the last leg; with two legs, the first event is the text between them.
-
-    The first leg is translated as a whole, also greedily. Raise the errors of `translate_in_legs`; if the iterator is
-    closed, the rows are freed.
-    """
-    *before, last = legs
-    between: Translation | None = None
-    if before:
-        [first] = before
-        check_room(legs, deadline)
-        greedy = replace(options, beam_size=1, glossary=None, target_prefix="")
-        [between] = await first.translate([text], greedy, deadline=deadline)
-        text = between.text
-        yield StreamedPivot(_pivot_text(first.info, between))
-    async with aclosing(last.stream(text, options, deadline=deadline)) as events:  # type: ignore[type-var]
-        async for event in events:
-            yield event if between is None or not isinstance(event, StreamedEnd) else _ended(event, between)
-
-
-def _ended(event: StreamedEnd, before: Translation) -> StreamedEnd:
-    """Return the end of the last leg with the qualities of both legs."""
-    first = before.quality
-    return replace(
-        event, qualities=tuple(None if each is None or first is None else each * first for each in event.qualities)
-    )
 
 
 def _pivot_text(info: ModelInfo, translation: Translation) -> PivotText:

@@ -7,31 +7,28 @@ other calls. If the awaiting task is cancelled, its sentences are cancelled and 
 import copy
 import time
 import weakref
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
 from service.bundle.manifest import Manifest
 from service.engine.attention.attention_map import build_map, join_maps
 from service.engine.attention.selection import at_each_step, check_size, limit_for, relocated, select_weights
-from service.engine.events import CallStage, EventListener, ignore_event, wants_stages
+from service.engine.events import EventListener, ignore_event, wants_stages
 from service.engine.model_info import ModelInfo, ModelStateName, WorkerState
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.search.options import check_quality, complete
 from service.engine.text.segmentation import SegmentationOptions
-from service.engine.text.sentence import QualityOptions, Sentence, Translated
 from service.engine.text.tokenizer import Tokenizers, for_target
 from service.engine.thread_pools import in_daemon_thread
 from service.engine.translation.forcing import Forcing
 from service.engine.translation.loaded_pair import LONG_TEXT, LoadedPair
 from service.engine.translation.sentence_runs import SentenceRuns
-from service.engine.translation.streaming import Stream
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
     SentenceDetail,
-    StreamEvent,
     TargetPath,
     Translation,
     TranslationOptions,
@@ -235,29 +232,6 @@ class Translator:
         pair, begin = self._pair, self._pair.tokenizers.target.begin_token()
         texts = text, found.text
         return [build_map(texts, detail, options, begin, pair.align, pair.info) for detail in found.sentences]
-
-    async def stream(
-        self, text: str, options: TranslationOptions | None = None, *, deadline: float | None = None
-    ) -> AsyncIterator[StreamEvent]:
-        """Translate greedily and yield every chosen token with its attention at once; raise the errors of `translate`.
-
-        If the iterator is closed, the rows are freed.
-        """
-        options = replace(complete(options or TranslationOptions(), self._pair.manifest.decoding), beam_size=1)
-        self._admit(deadline)
-        pair, runs = self._pair, SentenceRuns(self._pair, options, deadline)
-        [sentences] = await runs.segment([text])
-        scored = replace(runs, wanted=pair.wanted)
-        began = time.monotonic()
-
-        async def settle(sentence: Sentence) -> list[Translated]:
-            [found] = await scored.translate([[sentence]])
-            return found
-
-        shared, quality = (pair.worker, pair.tokenizers, pair.wanted), QualityOptions(pair.manifest.confidence)
-        async for event in Stream(text, sentences, runs.jobs(sentences, options), settle, *shared, quality).events():
-            yield event
-        pair.on_event(CallStage("stream", began, time.monotonic(), {"sentences": len(sentences)}, self.name))
 
     async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None

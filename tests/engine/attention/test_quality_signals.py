@@ -81,9 +81,6 @@ async def test_a_call_tells_its_stages_and_the_coverage_of_translations_whose_at
     assert all(stage.began <= stage.ended for stage in listener.stages)
     assert listener.tasks == {asyncio.current_task()}
     assert listener.stages[1].figures["sentences"] == 2
-    listener.stages.clear()
-    assert [event async for event in translator.stream("I lost.")]
-    assert [stage.name for stage in listener.stages] == ["tokenize", "stream"]
     await translator.attention("I lost.", "I found.", AttentionOptions())
     assert listener.coverage == []
     await translator.translate(["I lost. He lost."], TranslationOptions(details=True))
