@@ -2,7 +2,6 @@
 
 import hmac
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -87,20 +86,17 @@ class ServiceEngine:
         return self._service.legs(*pair, model)
 
     def glossary(self, job: Job) -> LoadedGlossary | None:
-        """Return the glossary of a job, by its name or its entries; raise InvalidGlossary."""
-        return glossary_of_job(self._service, job)
+        """Return the glossary of a job whose source language is known; raise InvalidGlossary."""
+        if job.glossary is None:
+            return None
+        source = job.detected or job.source
+        pair = self._service.languages.pair(source, job.target, direct=bool(job.model)) or (source, job.target)
+        return self._service.glossary(job.glossary, pair, self._service.legs(*pair, job.model))
 
     async def detect(self, text: str) -> str | None:
         """Return the language of a text among those that are served, or None."""
         [guesses] = await self._service.detect([text])
         return guesses[0].language if guesses and guesses[0].confidence else None
-
-
-def glossary_of_job(service: Service, job: Job) -> LoadedGlossary | None:
-    """Return the glossary of a job whose source language is known; raise InvalidGlossary."""
-    source = job.detected or job.source
-    pair = service.languages.pair(source, job.target, direct=bool(job.model)) or (source, job.target)
-    return service.glossary(job.glossary, pair, service.legs(*pair, job.model)) if job.glossary is not None else None
 
 
 async def jobs_if_offered(request: Request) -> JobRunner:
@@ -143,7 +139,7 @@ def job_of(wanted: DocumentRequest, service: Service, context: RequestContext, *
         linked=linked,
     )
     if source not in (AUTO, target):  # otherwise it is checked once the language is known
-        glossary_of_job(service, job)
+        ServiceEngine(service).glossary(job)
     return job
 
 
@@ -202,8 +198,3 @@ async def file_response(jobs: JobRunner, job: Job) -> Response:
     plain = f"document.{job.target}{written_extension(job.file_name)}".encode("ascii", "ignore").decode()
     headers = {"Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(content, media_type=format_named(job.format).media_type, headers=headers)
-
-
-def time_of(seconds: float) -> str:
-    """Return a time since 1970 in ISO 8601."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ REPRESENTATIONS = BoundedPool("large answers", 2, 32)  # CSV, JSON, pages: megab
 def finite(value: float) -> float:
     """Return a number that JSON can hold: six digits, and a very small number for a probability of zero."""
     return round(value, DIGITS) if math.isfinite(value) else -1e9
+
+
+def timestamp(seconds: float) -> str:
+    """Return seconds since 1970 as in RFC 3339."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def render_token(token: Token) -> dict[str, Any]:

@@ -11,15 +11,13 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-TEXT = re.compile(r"(?<=>)[^<>]+(?=<)")
+_TEXT = re.compile(r"(?<=>)[^<>]+(?=<)")
 _EMOJI = re.compile(r"[\u20e3\u2600-\u27bf\ufe0f\U00010000-\U0010ffff]")
 _FOREIGN = re.compile(r"[\u2600-\u27bf\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\ufe0f\U00010000-\U0003ffff]")
 _PICTORIAL = re.compile(r"[\u200d\ufe0e\ufe0f\u20e3\u2600-\u27bf\U0001f000-\U0001faff\U000e0020-\U000e007f]+")
 _SELECTORS = re.compile(r"[\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]")
 _LIGATED = re.compile(r"(?<=f)(?=[filt])|\u200d|(?=[\U0001f3fb-\U0001f3ff\U0001f1e6-\U0001f1ff])")
 NON_JOINER = "\u200c"  # invisible, and a glyph in every font
-_NO_LETTER = "\U0010fffd"  # no font has it
-_FONT = "'Liberation Sans', Arial, 'Noto Sans', 'DejaVu Sans', sans-serif"
 
 Rasteriser = Callable[[str, float], bytes]
 """Makes a PNG of an SVG, with so many pixels for each of the SVG's."""
@@ -73,34 +71,10 @@ def drawable(svg: str) -> str:
     number of glyphs for the whole text (https://github.com/linebender/resvg/issues/861). One ligature, one combining
     mark or one emoji of several characters elsewhere in the text would leave empty boxes. Browsers draw it correctly.
     """
-    return TEXT.sub(lambda found: _separated(found.group()), svg)
+    return _TEXT.sub(lambda found: _separated(found.group()), svg)
 
 
 def _separated(text: str) -> str:
     if not _FOREIGN.search(text) or _PICTORIAL.fullmatch(text):
         return text
     return _LIGATED.sub(NON_JOINER, _SELECTORS.sub("", unicodedata.normalize("NFC", text)))
-
-
-class Glyphs:
-    """Finds out whether the fonts of the machine have a letter: one that they lack is drawn as an empty box."""
-
-    def __init__(self, drawing_library: Any) -> None:
-        """Ask the drawing library, which draws the same box for every such letter."""
-        self._library = drawing_library
-        self._asked: set[str] = set()
-
-    def lack_one_of(self, svg: str) -> bool:
-        """Return whether one of the letters that have not been asked for before has no glyph."""
-        letters = {letter for text in TEXT.findall(svg) for letter in text if letter > "\u00ff"} - self._asked
-        self._asked |= letters
-        return any(unicodedata.category(letter)[0] in "LNPS" and self.lack(letter) for letter in letters)
-
-    def lack(self, letter: str) -> bool:
-        """Return whether no font has a letter."""
-        return self._drawn(letter) == self._drawn(_NO_LETTER)
-
-    def _drawn(self, letter: str) -> bytes:
-        text = f'<text y="24" font-size="20px" font-family="{_FONT}">{letter}</text>'
-        svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30">{text}</svg>'
-        return bytes(self._library.svg_to_png(svg, scale=1.0))

@@ -15,13 +15,9 @@ from typing import Any, ClassVar, Literal
 from service.engine import EngineFailure, Overloaded, in_daemon_thread
 from service.figures import renderer_process
 from service.figures.renderer_process import read_cached, write_cached
-from service.logs import get_logger
-
-log = get_logger(__name__)
 
 MOST_WAITING = 32
 SECONDS = 60.0  # not less: on a busy machine a low-priority process waits, and its start takes time
-FONT_PACKAGES = "fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji"  # of Debian
 
 
 class DrawingFailed(EngineFailure):
@@ -89,9 +85,7 @@ class FigureRenderer:
             raise DrawingFailed(message) from error
         finally:
             watch.cancel()
-        if status == b"boxes":
-            log.warning("a picture has empty boxes: the fonts of this machine lack letters", packages=FONT_PACKAGES)
-        elif status != b"ok":
+        if status != b"ok":
             raise DrawingFailed(f"The picture could not be drawn ({result.decode('ascii', 'replace')}).")
         return result
 

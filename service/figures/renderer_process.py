@@ -1,8 +1,7 @@
 """The renderer process: reads jobs from a pipe until its end, and answers with pictures.
 
 It is a separate process because the drawing library may abort, and because it takes some 200 MB and a second to start.
-A job is JSON. An answer is `ok`, `boxes` (the first picture with a letter that no font has) or `error`, a blank, then
-the result or the kind of error.
+A job is JSON. An answer is `ok` or `error`, a blank, then the result or the kind of error.
 """
 
 import contextlib
@@ -18,7 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from service.figures.rasteriser import Glyphs, Rasteriser, open_rasteriser
+from service.figures.rasteriser import Rasteriser, open_rasteriser
 
 VEGA_LITE = "6.4"
 _TAG = re.compile(r"<[^<>]*>")
@@ -57,8 +56,6 @@ class VegaRenderer:
         import vl_convert
 
         self._library: Any = vl_convert
-        self._glyphs: Glyphs | None = Glyphs(vl_convert)  # None: it is known that a letter is missing
-        self.found_boxes = False  # whether the last picture was the first with a letter that no font has
         self.kinds: dict[str, Callable[[dict[str, Any]], bytes]] = {
             "svg": self.svg, "png": self.png, "script": self.script
         }  # fmt: skip
@@ -73,11 +70,7 @@ class VegaRenderer:
 
     def png(self, job: dict[str, Any]) -> bytes:
         """Return a specification as PNG, `scale` pixels for each of the SVG's."""
-        svg = self._drawn(job["spec"])
-        self.found_boxes = self._glyphs is not None and self._glyphs.lack_one_of(svg)
-        if self.found_boxes:
-            self._glyphs = None
-        return self._rasterise(svg, job["scale"])
+        return self._rasterise(self._drawn(job["spec"]), job["scale"])
 
     def script(self, _job: dict[str, Any]) -> bytes:
         """Return Vega, Vega-Lite and Vega-Embed as one script."""
@@ -117,14 +110,13 @@ def main() -> None:
     with contextlib.suppress(EOFError, OSError):  # the other side has closed the pipe, or was killed
         while True:
             job = json.loads(pipe.recv_bytes())
-            renderer.found_boxes = False
             try:
                 result = renderer.kinds[job["kind"]](job)
             except Exception as error:
                 # The message may quote the specification, which contains the user's text: only its kind is sent.
                 pipe.send_bytes(b"error " + type(error).__name__.encode("ascii"))
             else:
-                pipe.send_bytes((b"boxes " if renderer.found_boxes else b"ok ") + result)
+                pipe.send_bytes(b"ok " + result)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """Routes for LibreTranslate's own clients: settings, documents, and suggestions, which are not supported."""
 
 import asyncio
+from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from service.api.direct_route import ContextDep, DirectRoute, JobsDep, ServiceDep
+from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.documents import (
     DocumentRequest,
     OfferedJobsDep,
@@ -45,13 +46,6 @@ class TranslatedFile(Schema):
     translatedFileUrl: str = Field(description="Address of the translated document, for a limited time")
 
 
-class FrontendLanguages(Schema):
-    """The default languages of a page."""
-
-    source: LanguageChoice
-    target: LanguageChoice
-
-
 class FrontendSettings(Schema):
     """Settings for a LibreTranslate page."""
 
@@ -63,7 +57,7 @@ class FrontendSettings(Schema):
     suggestions: bool
     filesTranslation: bool
     supportedFilesFormat: list[str]
-    language: FrontendLanguages
+    language: dict[Literal["source", "target"], LanguageChoice]
 
 
 @router.get("/frontend/settings", response_model=FrontendSettings)
@@ -122,10 +116,8 @@ async def translate_file(
 
 
 @router.get("/download_file/{name}", include_in_schema=False)
-async def download_file(name: str, service: ServiceDep, jobs: JobsDep) -> Response:
+async def download_file(name: str, jobs: OfferedJobsDep) -> Response:
     """Return a translated file; everyone who knows its address may fetch it."""
-    if not service.settings.documents:
-        raise ApiError("Files translation are disabled on this server.", code="not_offered")
     job = await find(jobs, name.partition(".")[0])
     if job is None or not job.linked or job.state != "done":
         raise unknown_job()

@@ -6,7 +6,7 @@ Only requests with the operator's token get here: see service.api.middleware.acc
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import BeforeValidator, Field, RootModel
+from pydantic import BeforeValidator, Field
 from starlette.responses import JSONResponse
 
 from service.api import state
@@ -59,23 +59,14 @@ class IndexEntry(Schema):
     reason: str = Field(description="Why it is not ready; empty if it is ready")
 
 
-class Index(RootModel[list[IndexEntry]]):
-    """Every model of the folder: served, refused, or not loaded."""
-
-
-class LoadedModel(Schema):
-    """The outcome for a bundle."""
+class Outcome(Schema):
+    """What became of a bundle."""
 
     name: str
-    outcome: Literal["added", "replaced", "unchanged"]
-    digest: str = Field(description="Digest of the bundle that new requests use from now on")
-
-
-class UnloadedModel(Schema):
-    """A model that is no longer served."""
-
-    name: str
-    outcome: Literal["unloaded"]
+    outcome: Literal["added", "replaced", "unchanged", "unloaded"]
+    digest: str | None = Field(
+        None, description="Digest of the bundle that new requests use from now on, if one is loaded"
+    )
 
 
 NOT_LOADED = "It is in the folder of models, but it is not loaded."
@@ -89,7 +80,7 @@ AVAILABILITY: dict[ModelStateName, Availability] = {
 }  # every other state: UNAVAILABLE
 
 
-@router.post("/index", response_model=Index)
+@router.post("/index", response_model=list[IndexEntry])
 async def list_repository(
     service: ServiceDep,
     fields: IndexRequest = IndexRequest(),  # noqa: B008
@@ -113,7 +104,7 @@ def entry(name: str, version: str, state: Availability, reason: str) -> dict[str
     return {"name": name, "version": version, "state": state, "reason": reason}
 
 
-@router.post("/models/{model}/load", response_model=LoadedModel, responses=errors_of(409))
+@router.post("/models/{model}/load", response_model=Outcome, responses=errors_of(409))
 async def load_model(
     model: str,
     service: ServiceDep,
@@ -134,7 +125,7 @@ async def load_model(
     return JSONResponse({"name": change.name, "outcome": change.outcome, "digest": change.digest})
 
 
-@router.post("/models/{model}/unload", response_model=UnloadedModel, responses=errors_of(409))
+@router.post("/models/{model}/unload", response_model=Outcome, responses=errors_of(409))
 async def unload_model(model: str, service: ServiceDep) -> JSONResponse:
     """Unload a model, but not the last one; requests that began with it end with it."""
     await state.unload_model(service, model)

@@ -5,13 +5,11 @@ accepts one connection in each of its rounds (libuv, since 1.45). If it also rea
 round, the thirty-third of a burst of connections would wait for thirty-two texts, however short its own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -31,6 +29,7 @@ SHARE = 4  # one address may use a quarter of the memory for bodies
 LARGE = 200  # bytes of a body; smaller ones never wait for a turn
 QUIET_ROUNDS = 2  # without an arrival: one round accepts a connection, and the next one reads its request
 LONGEST_WAIT = 0.05  # seconds, where requests arrive all the time
+Reserve = Callable[[int], int]  # takes so many bytes more, and returns the size of the body so far; raises ApiError
 
 
 class BodyMiddleware:
@@ -55,12 +54,12 @@ class BodyMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        with _ReservedMemory(self.bodies, context_of(scope).address) as held:
+        with self.bodies.holding(context_of(scope).address) as reserve:
             try:
                 await self.access.before_body(scope)
                 began = time.monotonic()
                 self.turns.arrived()
-                scope[BODY] = body = await self._read(scope, receive, held)
+                scope[BODY] = body = await self._read(scope, receive, reserve)
                 await self.access.after_body(scope)
             except ApiError as error:
                 # The server reads and discards the rest of the body, so that the client can read this answer.
@@ -71,17 +70,17 @@ class BodyMiddleware:
                 self.tracing.stage(CallStage("accept", began, time.monotonic(), {"bytes": len(body)}))
             await self._run(scope, body, receive, send)
 
-    async def _read(self, scope: Scope, receive: Receive, held: _ReservedMemory) -> bytes:
+    async def _read(self, scope: Scope, receive: Receive, reserve: Reserve) -> bytes:
         limit = self.upload_limit if scope["path"] in UPLOADS else self.limit
         declared = header(scope, b"content-length") or ""
         if declared.isascii() and declared.isdigit() and (len(declared) > 18 or int(declared) > limit):
             raise _too_large(limit)
         connection: ClientConnection | None = scope.get(CONNECTION)
         if connection is not None and connection.arrived:
-            return await _read_parts(receive, held, limit)
+            return await _read_parts(receive, reserve, limit)
         try:
             with TimeLimit(self.timeout):
-                return await _read_parts(receive, held, limit)
+                return await _read_parts(receive, reserve, limit)
         except TimeoutError:
             raise ApiError(
                 f"The body did not arrive within {self.timeout:g} seconds; send less, or send it faster.",
@@ -129,15 +128,14 @@ class BodyMiddleware:
             stop_watching()
 
 
-async def _read_parts(receive: Receive, held: _ReservedMemory, limit: int) -> bytes:
+async def _read_parts(receive: Receive, reserve: Reserve, limit: int) -> bytes:
     parts: list[bytes] = []
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnected
         parts.append(message.get("body", b""))
-        held.add(len(parts[-1]))
-        if held.size > limit:
+        if reserve(len(parts[-1])) > limit:
             raise _too_large(limit)
         if not message.get("more_body", False):
             return b"".join(parts)
@@ -176,58 +174,39 @@ class Bodies:
         self._of_address: Counter[str] = Counter()
         self.held = 0
 
-    def reserve(self, address: str, size: int) -> bool:
-        """Reserve bytes for an address; return False and reserve nothing if they do not fit."""
-        if self.held + size > self._limit or self._of_address[address] + size > self._share:
-            return False
-        self.held += size
-        self._of_address[address] += size
-        return True
+    @contextmanager
+    def holding(self, address: str) -> Iterator[Reserve]:
+        """Give a function that reserves memory for one body of an address until its request is done."""
+        size = 0
 
-    def release(self, address: str, size: int) -> None:
-        """Release reserved bytes."""
-        self.held -= size
-        self._of_address[address] -= size
-        if not self._of_address[address]:
-            del self._of_address[address]
+        def reserve(more: int) -> int:
+            nonlocal size
+            if self.held + more > self._limit or self._of_address[address] + more > self._share:
+                raise ApiError(
+                    "The bodies of other requests use all of the memory for bodies; try again in a moment.",
+                    status=503,
+                    code="bodies_full",
+                    headers={"Retry-After": "1"},
+                )
+            size += more
+            self.held += more
+            self._of_address[address] += more
+            return size
 
-
-class _ReservedMemory:
-    """The memory that the body of one request uses, until the request is done."""
-
-    def __init__(self, bodies: Bodies, address: str) -> None:
-        self.size = 0
-        self._bodies = bodies
-        self._address = address
-
-    def add(self, size: int) -> None:
-        """Reserve memory for more of the body; raise ApiError if there is none."""
-        if not self._bodies.reserve(self._address, size):
-            raise ApiError(
-                "The bodies of other requests use all of the memory for bodies; try again in a moment.",
-                status=503,
-                code="bodies_full",
-                headers={"Retry-After": "1"},
-            )
-        self.size += size
-
-    def __enter__(self) -> _ReservedMemory:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bodies.release(self._address, self.size)
-
-
-class _Turn(NamedTuple):
-    given: asyncio.Future[None]
-    latest: float  # on time.monotonic
+        try:
+            yield reserve
+        finally:
+            self.held -= size
+            self._of_address[address] -= size
+            if not self._of_address[address]:
+                del self._of_address[address]
 
 
 class Turns:
     """Lets large requests begin in the order of their arrival, after the small ones that arrive with them."""
 
     def __init__(self) -> None:
-        self._waiting: deque[_Turn] = deque()
+        self._waiting: deque[tuple[asyncio.Future[None], float]] = deque()  # with the latest time, on time.monotonic
         self._quiet = 0  # rounds since the last arrival
 
     def arrived(self) -> None:
@@ -241,15 +220,15 @@ class Turns:
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._next_round, loop)
-        turn = _Turn(loop.create_future(), time.monotonic() + LONGEST_WAIT)
-        self._waiting.append(turn)
-        await turn.given
+        given = loop.create_future()
+        self._waiting.append((given, time.monotonic() + LONGEST_WAIT))
+        await given
 
     def _next_round(self, loop: asyncio.AbstractEventLoop) -> None:
-        while self._waiting and self._waiting[0].given.done():  # cancelled: the client has left
+        while self._waiting and self._waiting[0][0].done():  # cancelled: the client has left
             self._waiting.popleft()
         self._quiet += 1
-        if self._waiting and (self._quiet > QUIET_ROUNDS or self._waiting[0].latest <= time.monotonic()):
-            self._waiting.popleft().given.set_result(None)
+        if self._waiting and (self._quiet > QUIET_ROUNDS or self._waiting[0][1] <= time.monotonic()):
+            self._waiting.popleft()[0].set_result(None)
         if self._waiting:
             loop.call_soon(self._next_round, loop)

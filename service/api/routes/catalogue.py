@@ -1,16 +1,16 @@
 """GET /languages, /glossaries and /models: what the service has."""
 
 import gzip
-from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter
-from pydantic import Field, RootModel
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from service.api.direct_route import ServiceDep
 from service.api.languages import language_name
+from service.api.rendering import timestamp
 from service.api.schemas.common import Schema
 from service.api.state import Service
 from service.engine import Languages, ModelInfo, ModelState, ModelStateName, pairs_of
@@ -78,10 +78,6 @@ class Language(Schema):
     )
 
 
-class LanguageList(RootModel[list[Language]]):
-    """All languages."""
-
-
 class GlossarySchema(Schema):
     """One glossary for one language pair."""
 
@@ -91,11 +87,7 @@ class GlossarySchema(Schema):
     terms: int = Field(description="Number of terms")
 
 
-class GlossaryList(RootModel[list[GlossarySchema]]):
-    """All glossaries."""
-
-
-@router.get("/languages", response_model=LanguageList)
+@router.get("/languages", response_model=list[Language])
 async def list_languages(service: ServiceDep) -> JSONResponse:
     """List the languages and the targets of each, which include itself."""
     return JSONResponse(
@@ -117,7 +109,7 @@ def pivots_of(code: str, known: Languages) -> dict[str, str]:
     return dict.fromkeys(pivoted, known.pivot or "")
 
 
-@router.get("/glossaries", response_model=GlossaryList)
+@router.get("/glossaries", response_model=list[GlossarySchema])
 async def list_glossaries(service: ServiceDep) -> JSONResponse:
     """List the glossaries that requests may name: name, language pair and number of terms, without the terms."""
     return JSONResponse([glossary._asdict() for glossary in service.glossaries.served()])
@@ -167,8 +159,3 @@ def describe(info: ModelInfo, service: Service, state: ModelState) -> dict[str, 
         "confidence": None if info.confidence is None else dict(info.confidence),
         "card": dict(info.card),
     }
-
-
-def timestamp(seconds: float) -> str:
-    """Return seconds since 1970 as in RFC 3339."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,7 +1,7 @@
 """POST /detect: the language of a text; LibreTranslate-compatible."""
 
 from fastapi import APIRouter
-from pydantic import Field, RootModel
+from pydantic import Field
 from starlette.responses import JSONResponse
 
 from service.api.checks import check_texts
@@ -19,11 +19,7 @@ class DetectRequest(Fields):
     api_key: ApiKey = None
 
 
-class DetectionList(RootModel[list[DetectionSchema]]):
-    """Languages, the most likely first."""
-
-
-@router.post("/detect", response_model=DetectionList)
+@router.post("/detect", response_model=list[DetectionSchema])
 async def detect(fields: DetectRequest, service: ServiceDep, context: ContextDep) -> JSONResponse:
     """Return the served languages that a text may be in, best first; the confidence is 0 if none was recognised.
 

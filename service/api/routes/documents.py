@@ -15,10 +15,10 @@ from service.api.documents import (
     find_own,
     job_of,
     submit,
-    time_of,
 )
 from service.api.errors import ApiError
 from service.api.openapi import errors_of
+from service.api.rendering import timestamp
 from service.api.schemas.common import Schema
 from service.documents.jobs.job import Job
 from service.documents.jobs.runner import JobRunner
@@ -88,8 +88,8 @@ def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
         quality = {"mean": job.quality, "doubtful": doubtful}
     content = {
         **{name: getattr(job, name) for name in ("id", "state", "format", "source", "target", "detected")},
-        "created": time_of(job.created),
-        "expires": time_of(job.expires(jobs.store.retention_seconds)),
+        "created": timestamp(job.created),
+        "expires": timestamp(job.expires(jobs.store.retention_seconds)),
         "progress": {"segments": job.segments, "segments_done": job.segments_done},
         "quality": quality,
         "formality_note": job.formality_note,

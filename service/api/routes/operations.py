@@ -6,7 +6,6 @@ from starlette.responses import JSONResponse, Response
 from service.api.direct_route import ServiceDep
 from service.api.errors import ApiError
 from service.api.openapi import errors_of, example
-from service.api.schemas.common import Schema
 from service.metrics import CONTENT_TYPE
 
 router = APIRouter(tags=["Operations"])
@@ -14,20 +13,16 @@ router = APIRouter(tags=["Operations"])
 OK = {"status": "ok"}
 
 
-class Health(Schema):
-    """The state of the service."""
-
-    status: str
-
-
-@router.get("/health", name="get_health", response_model=Health, responses={200: example(OK)})
-@router.get("/health/live", response_model=Health, responses={200: example(OK)})
+@router.get("/health", name="get_health", response_model=dict[str, str], responses={200: example(OK)})
+@router.get("/health/live", response_model=dict[str, str], responses={200: example(OK)})
 async def get_liveness() -> JSONResponse:
     """Report that the event loop answers; `/health` is LibreTranslate's path."""
     return JSONResponse(OK)
 
 
-@router.get("/health/ready", response_model=Health, responses={200: example({"status": "ready"}), **errors_of(503)})
+@router.get(
+    "/health/ready", response_model=dict[str, str], responses={200: example({"status": "ready"}), **errors_of(503)}
+)
 async def get_readiness(service: ServiceDep) -> JSONResponse:
     """Report whether new work should be sent here: started, not stopping, and at least one model accepts requests.
 

@@ -1,9 +1,11 @@
 """Bodies share memory; large requests begin one by one, after everything that arrives with them."""
 
 import asyncio
+from contextlib import ExitStack
 
 import pytest
 
+from service.api.errors import ApiError
 from service.api.middleware import bodies as module
 from service.api.middleware.bodies import LARGE, Bodies, Turns
 
@@ -67,12 +69,17 @@ async def test_a_client_that_leaves_costs_no_turn(order: list[str]) -> None:
 
 def test_an_address_gets_a_quarter_and_all_of_them_the_whole() -> None:
     bodies = Bodies(limit=400, largest=50)
-    assert bodies.reserve("a", 60)
-    assert bodies.reserve("a", 40)
-    assert not bodies.reserve("a", 1)
-    for other in "bcd":
-        assert bodies.reserve(other, 100)
-    assert not bodies.reserve("e", 1)
-    bodies.release("a", 60)
-    assert bodies.reserve("e", 60)
-    assert bodies.held == 400
+    with ExitStack() as held:
+        reserve = {name: held.enter_context(bodies.holding(name)) for name in "abcde"}
+        with bodies.holding("a") as early:
+            assert early(60) == 60
+            assert reserve["a"](40) == 40
+            with pytest.raises(ApiError):
+                reserve["a"](1)
+            for other in "bcd":
+                reserve[other](100)
+            with pytest.raises(ApiError):
+                reserve["e"](1)
+        reserve["e"](60)
+        assert bodies.held == 400
+    assert bodies.held == 0
