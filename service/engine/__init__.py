@@ -59,7 +59,6 @@ from service.engine.jobs import SearchTrace as SearchTrace
 from service.engine.jobs import Selector as Selector
 from service.engine.jobs import SentenceJob as SentenceJob
 from service.engine.jobs import SentenceResult as SentenceResult
-from service.engine.jobs import TokenListener as TokenListener
 from service.engine.jobs import TracedHypothesis as TracedHypothesis
 from service.engine.jobs import sent_as_fields as sent_as_fields
 from service.engine.languages.pairs import in_order as in_order

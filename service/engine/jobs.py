@@ -5,8 +5,7 @@ All values are frozen; none holds a thread, a session or a file. Log-probabiliti
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -25,9 +24,6 @@ Normalisation = Literal["softmax", "local", "hard"]
 Selector = Literal["align", "mean", "all"] | int
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
-# Gets each chosen token, its log-probability and its row of the aligning head, [S], if the job asks for the rows and
-# the model's steps return them; in the worker's thread, so it must only pass them on.
-TokenListener = Callable[[int, float, FloatArray | None], None]
 MAX_BEAM_SIZE = 8
 Class = TypeVar("Class")
 
@@ -83,12 +79,10 @@ class SentenceJob:
     source_ids: tuple[int, ...]
     search: SearchOptions
     deadline: float | None = None  # on the worker's clock (time.monotonic); None: no deadline
-    listener: TokenListener | None = field(default=None, compare=False)  # greedy search only; not for the last token
     score: WeightSelection | None = None  # score the best translation too, and return these weights
     values: ValueConstraints | None = None  # the translation must hold these
     fresh: bool = False  # to be translated now, never answered from the cache: the sentences of a warm-up
     trace: bool = False  # record the search
-    step_weights: bool = False  # record the aligning head's weights at each step; greedy search only
 
 
 @sent_as_fields
@@ -136,8 +130,6 @@ class SentenceResult:
     scores: ScoringResult | None = None  # of the best hypothesis closed by </s>, if the job requests them
     score_seconds: float = 0.0  # from the end of compute_seconds to the end of scoring
     trace: SearchTrace | None = None  # if the job requests it
-    # [T, S] of the aligning head, if the job requests it and the model's steps return them
-    step_weights: FloatArray | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

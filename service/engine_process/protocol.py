@@ -1,7 +1,6 @@
 """The messages between the HTTP process and an engine process: all can be pickled, none holds text.
 
-The frequent ones are pickled as their fields: every request has a Translate and a Done, every step a few events, and
-every token of a stream a TokenChosen.
+The frequent ones are pickled as their fields: every request has a Translate and a Done, every step a few events.
 
 `worker` is the number of a model in a process, `number` that of a job.
 """
@@ -49,15 +48,11 @@ class Order:
 @sent_as_fields
 @dataclass(frozen=True, slots=True)
 class Translate:
-    """Translate the sentences of one request, all or none; a job may request scores, which its answer then has.
-
-    `streamed` are the numbers of the jobs whose tokens are sent back.
-    """
+    """Translate the sentences of one request, all or none; a job may request scores, which its answer then has."""
 
     worker: int
     numbers: tuple[int, ...]
     jobs: tuple[SentenceJob, ...]
-    streamed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +119,6 @@ class Failed:
     error: EngineError
 
 
-@sent_as_fields
-@dataclass(frozen=True, slots=True)
-class TokenChosen:
-    """A token was chosen in a sentence whose tokens are sent back."""
-
-    number: int
-    token: int
-    logprob: float
-    weights: bytes | None = None  # float32, its row of the aligning head
-
-
 @dataclass(frozen=True, slots=True)
 class StatusReport:
     """The state of a worker at this moment."""
@@ -153,4 +137,4 @@ class EventReport:
 
 
 ToEngine = Open | Order | Providers | Translate | Score | Cancel
-FromEngine = Opened | Refused | Stopped | Done | Failed | TokenChosen | StatusReport | EventReport
+FromEngine = Opened | Refused | Stopped | Done | Failed | StatusReport | EventReport

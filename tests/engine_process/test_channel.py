@@ -26,7 +26,7 @@ from service.engine.jobs import WeightSelection
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from service.engine_process import channel as channel_module
 from service.engine_process.channel import MessageChannel
-from service.engine_process.protocol import Cancel, Done, EventReport, Failed, FromEngine, TokenChosen, Translate
+from service.engine_process.protocol import Cancel, Done, EventReport, Failed, FromEngine, Translate
 from service.engine_process.server.engine_server import latest_loads
 
 Start = Callable[..., "End"]
@@ -227,18 +227,16 @@ def test_a_large_message_arrives_although_uvloop_has_made_the_socket_non_blockin
 SEARCH = SearchOptions(4, 0.5, 40, 3, False, False, (2, 7))
 VALUES = ValueConstraints(((Form((5, 6), True),),), (True,), False, TokenClasses(8, b"1", b"2", b"3"))
 SCORE = WeightSelection((1, 2))
-JOB = SentenceJob((5, 6, 2), SEARCH, 12.5, score=SCORE, values=VALUES, fresh=True, trace=True, step_weights=True)
+JOB = SentenceJob((5, 6, 2), SEARCH, 12.5, score=SCORE, values=VALUES, fresh=True, trace=True)
 BEST = Hypothesis((7, 2), (-0.1, -0.2), -0.15, "eos")
 OTHER = Hypothesis((8,), (-3.0,), -3.0, "length")
 RESULT = SentenceResult((BEST, OTHER), 0.1, 0.2, 0.3, score_seconds=0.4)
 MESSAGES = [
-    Translate(1, (2, 3), (JOB, SentenceJob((2,), SearchOptions())), frozenset({3})),
+    Translate(1, (2, 3), (JOB, SentenceJob((2,), SearchOptions()))),
     Translate(1, (), ()),
     Done(9, RESULT),
     Done(9, ("CPUExecutionProvider",)),
     Cancel(1, 2),
-    TokenChosen(7, 3, -0.25),
-    TokenChosen(7, 3, -0.25, b"\x00\x00\x80?"),
     *(
         EventReport(7, event)
         for event in (

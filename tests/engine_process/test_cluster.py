@@ -13,7 +13,7 @@ import pytest
 from service.bundle.load import Bundle, load_bundle
 from service.engine.errors import BundleIncompatible, DeadlineExceeded, InvalidInput, NotReady, Overloaded
 from service.engine.events import EngineEvent, LoadChanged, RequestRejected, SentenceFinished, ignore_event
-from service.engine.jobs import FloatArray, ScoringRequest, SearchOptions, SentenceJob, WeightSelection
+from service.engine.jobs import ScoringRequest, WeightSelection
 from service.engine.loader import EngineSettings, load_worker
 from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine_process.client.cluster import EngineCluster
@@ -85,20 +85,6 @@ def test_translations_and_attention_are_those_of_the_engine_itself(
         np.testing.assert_array_equal(alone.cross_attention, beside.cross_attention)
         np.testing.assert_array_equal(alone.logprobs, beside.logprobs)
     local.stop()
-
-
-def test_tokens_are_told_as_they_are_chosen_with_the_weights_of_their_steps(cluster: EngineCluster) -> None:
-    told: list[tuple[int, float, FloatArray | None]] = []
-    plain = SentenceJob((5, 6, 2), SearchOptions(beam_size=1, max_length=8))
-    job = replace(plain, source_ids=(5, 6, 7, 2), listener=lambda *each: told.append(each), step_weights=True)
-    with opened(cluster, load_bundle(GALLERY_MODEL)) as worker:
-        _, result = (future.result(20) for future in worker.submit_all([plain, job]))
-    ids, weights = result.hypotheses[0].ids, result.step_weights
-    assert told
-    assert [token for token, _, _ in told] == list(ids[: len(told)])
-    assert weights is not None
-    assert weights.shape == (len(ids), 4)
-    assert all(row is not None and np.array_equal(row, own) for (_, _, row), own in zip(told, weights, strict=False))
 
 
 def test_events_and_loads_of_all_processes_add_up(worker: Any, events: list[EngineEvent]) -> None:

@@ -68,7 +68,6 @@ class ScriptedLane:
     candidates: int
     sources: list[tuple[int, ...]] = field(default_factory=list)
     prefixes: list[tuple[int, ...]] = field(default_factory=list)
-    weighted: bool = False
 
     def join(self, encoded: Encoded, sentences: Sequence[int], places: Sequence[int] | None = None) -> None:
         assert isinstance(encoded, ScriptedEncoded)
@@ -81,9 +80,6 @@ class ScriptedLane:
 
     def set_candidates(self, candidates: int) -> None:
         self.candidates = candidates
-
-    def set_weights(self, wanted: bool) -> None:
-        self.weighted = wanted
 
     def step(self, tokens: IntArray) -> Candidates:
         self.model.called("step", len(self.prefixes))
@@ -98,14 +94,7 @@ class ScriptedLane:
             best = np.argsort(-values, kind="stable")[: self.candidates]
             ids[sentence, slot, : len(best)] = best
             logprobs[sentence, slot, : len(best)] = values[best]
-        return Candidates(ids, logprobs, self._weights() if self.weighted and self.model.weighted else None)
-
-    def _weights(self) -> FloatArray:
-        """Give the weights of `_forced`: each row looks evenly at its own source."""
-        weights = np.zeros((len(self.sources), self.beam_size, max(map(len, self.sources))), np.float32)
-        for sentence, source in enumerate(self.sources):
-            weights[sentence, :, : len(source)] = 1 / len(source)
-        return weights
+        return Candidates(ids, logprobs)
 
     def reorder(self, parents: IntArray | None) -> None:
         if parents is not None:
@@ -132,7 +121,6 @@ class ScriptedModel:
     eos: int = EOS
     before: Callable[[str, int], None] | None = None  # told of every call with its rows, before it runs; may raise
     calls: list[tuple[str, int]] = field(default_factory=list)
-    weighted: bool = True  # whether its steps return weights
     step_cost: int | None = 1024
 
     def called(self, what: str, rows: int) -> None:

@@ -30,7 +30,6 @@ class ResultKey(NamedTuple):
     search: SearchOptions
     score: WeightSelection | None
     values: ValueConstraints | None
-    step_weights: bool
 
 
 class CacheSize(NamedTuple):
@@ -42,7 +41,7 @@ class CacheSize(NamedTuple):
 
 def key_of(scope: str, job: SentenceJob) -> ResultKey:
     """Return the key of a job's result."""
-    return ResultKey(scope, job.source_ids, job.search, job.score, job.values, job.step_weights)
+    return ResultKey(scope, job.source_ids, job.search, job.score, job.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +75,6 @@ class ResultCache:
             self._entries.move_to_end(key)
             return found.result
 
-    def find(self, key: ResultKey) -> SentenceResult | None:
-        """Return the result of a key, or that of a stream, which is the same greedy translation with more beside it."""
-        found = self.get(key)
-        if found is None and not key.step_weights and key.search.beam_size == 1:
-            return self.get(key._replace(step_weights=True))
-        return found
-
     def put(self, key: ResultKey, result: SentenceResult) -> None:
         """Keep a result without its times; its arrays can no longer be changed by anyone who holds it."""
         size = bytes_of(key, result)
@@ -115,8 +107,8 @@ def bytes_of(key: ResultKey, result: SentenceResult) -> int:
 
 
 def _arrays(result: SentenceResult) -> list[npt.NDArray[Any]]:
-    every: list[npt.NDArray[Any] | None] = [result.step_weights]
-    if (scores := result.scores) is not None:
-        every += [scores.logprobs, scores.ranks, scores.cross_attention]
-        every += [scores.encoder_attention, scores.decoder_attention, scores.selected]
-    return [array for array in every if array is not None]
+    scores = result.scores
+    if scores is None:
+        return []
+    every = (scores.encoder_attention, scores.decoder_attention, scores.selected)
+    return [scores.logprobs, scores.ranks, scores.cross_attention, *(array for array in every if array is not None)]

@@ -9,8 +9,6 @@ process. The rules:
 3. A sentence joins no decode that may end too late for it: one of a long request, which waits longer in the engine's
    queue, if its own request is short, or one with less than half of its own time. It begins another one, which later
    sentences join.
-4. A stream is answered from finished streams, whose results have the weights of their steps, but does not join a
-   decode in flight: it would miss the first tokens. A finished stream also answers the same greedy translation.
 """
 
 import threading
@@ -116,7 +114,7 @@ class CachedWorker:
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Answer sentences from the cache, and queue the others, all or none."""
         keys = [key_of(self._scope, job) for job in jobs]
-        kept = [None if job.fresh else self._results.find(key) for job, key in zip(jobs, keys, strict=True)]
+        kept = [None if job.fresh else self._results.get(key) for job, key in zip(jobs, keys, strict=True)]
         short = sum(len(job.source_ids) for job, found in zip(jobs, kept, strict=True) if found is None) <= SHORT_TOKENS
         futures: list[Future[SentenceResult]] = []
         to_run: list[tuple[_SharedDecode, SentenceJob]] = []
@@ -140,13 +138,12 @@ class CachedWorker:
 
     def _join(self, key: ResultKey, job: SentenceJob, short: bool, now: float) -> tuple[_SharedDecode, bool]:
         """Return the decode that a job shares, and whether it has to be submitted for that."""
-        alone = job.fresh or job.listener is not None
         deadline = float("inf") if job.deadline is None else job.deadline
-        running = None if alone else self._decodes.get(key)
+        running = None if job.fresh else self._decodes.get(key)
         if running is not None and running.ends_in_time(deadline, short, now):
             return running, False
         shared = _SharedDecode(key, now, deadline, short, job.fresh)
-        if not alone:
+        if not job.fresh:
             self._decodes[key] = shared
         return shared, True
 

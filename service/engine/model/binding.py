@@ -31,7 +31,6 @@ class Binding:
         self._binding = session.io_binding()
         self._inputs: _Bound = {}
         self._outputs: _Bound = {}
-        self._allocated: str | None = None
         self.version = -1  # of the caller's arrays, as it says, when they were bound
 
     def read(self, name: str, array: Array, count: int) -> None:
@@ -47,22 +46,9 @@ class Binding:
             shape = (count, *array.shape[1:])
             self._binding.bind_output(name, "cpu", 0, array.dtype.type, shape, array.ctypes.data)
 
-    def allocate(self, name: str | None) -> None:
-        """Set the output that ONNX Runtime allocates and `run` returns; call this before any `write`."""
-        if name != self._allocated:
-            self._binding.clear_binding_outputs()
-            self._outputs.clear()
-            self._allocated = name
-
-    def run(self) -> Array | None:
-        """Run the session; return the output that it allocated."""
-        if self._allocated is None:
-            self._session.run_with_iobinding(self._binding)
-            return None
-        self._binding.bind_output(self._allocated, "cpu")  # in every run, because its shape changes
+    def run(self) -> None:
+        """Run the session."""
         self._session.run_with_iobinding(self._binding)
-        allocated: Array = self._binding.get_outputs()[-1].numpy()
-        return allocated
 
 
 def _is_new(bound: _Bound, name: str, array: Array, count: int) -> bool:

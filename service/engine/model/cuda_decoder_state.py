@@ -18,7 +18,6 @@ from service.engine.model.buffers import Array, capacity_for, round_up
 from service.engine.model.decoder_state import LEAST_TOKENS
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.onnx_graph import RowOperation, row_graph
-from service.engine.model.step_graph import StepWeights
 
 Value = Any  # onnxruntime.OrtValue, which has no types
 Session = Any  # onnxruntime.InferenceSession
@@ -84,10 +83,8 @@ class CudaDecoderState:
         graphs: GraphSet,
         shape: tuple[int, int],
         rows: DeviceRows,
-        weights: StepWeights | None = None,
     ) -> None:
         self._session, self._rows, self._beam_size = session, rows, shape[0]
-        self._weights, self._weights_wanted = weights, False
         self._taken = {entry.name for entry in session.get_inputs()}
         self._memory, self._state = graphs.memory, graphs.state
         self._values: dict[str, Value] = {}  # every memory and state array, exactly as large as the sentences need
@@ -123,10 +120,6 @@ class CudaDecoderState:
         """Set the number of candidates per row."""
         self._candidates = np.array([candidates], np.int64)
 
-    def set_weights(self, wanted: bool) -> None:
-        """Set whether the next steps return the weights of the aligning head."""
-        self._weights_wanted = wanted
-
     def step(self, tokens: IntArray) -> Candidates:
         """Give every row its token, [B, K], and return the candidates for the next."""
         self._fit_caches(len(self._lengths))
@@ -151,15 +144,11 @@ class CudaDecoderState:
                 binding.bind_ortvalue_output(f"next_{spec.name}", self._values[spec.name])
             else:
                 binding.bind_output(f"next_{spec.name}", self._rows.device)
-        weights = self._weights if self._weights_wanted else None
-        if weights is not None:
-            binding.bind_output(weights.output, "cpu")
         self._session.run_with_iobinding(binding)
         ids, logprobs, *following = binding.get_outputs()
-        attended = None if weights is None else weights.of_head(following.pop().numpy())
         self._following = dict(zip((spec.name for spec in self._state), following, strict=True))
         self._lengths = self._lengths + np.int32(1)
-        return Candidates(ids.numpy(), logprobs.numpy(), attended)
+        return Candidates(ids.numpy(), logprobs.numpy())
 
     def reorder(self, parents: IntArray | None) -> None:
         """Make every row, [B * K], continue row `parents` of the last step."""

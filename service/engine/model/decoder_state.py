@@ -18,7 +18,6 @@ from service.engine.model.binding import Binding, StepSessions
 from service.engine.model.buffers import Array, StateBuffer, capacity_for, grow, round_up
 from service.engine.model.interface import Candidates, Encoded
 from service.engine.model.shortlist import LIST_STEP
-from service.engine.model.step_graph import StepWeights
 
 LEAST_TOKENS = 32  # capacity of caches to begin with, and the least by which it grows
 SINGLE_TOKENS = 144  # longer sentences get no memory plan: they are rare, and every length would have its own
@@ -38,10 +37,8 @@ class CpuDecoderState:
         graphs: GraphSet,
         beam_size: int,
         candidates: int,
-        weights: StepWeights | None = None,
     ) -> None:
         self._beam_size = beam_size
-        self._weights, self._weights_wanted = weights, False
         self._sessions = sessions
         self._one = None if sessions.one is None else Binding(sessions.one)
         self._many: dict[int, Binding] = {}  # by the number of sentences
@@ -96,11 +93,6 @@ class CpuDecoderState:
         self._top = (np.zeros(capacity, np.int64), np.zeros(capacity, np.float32))
         self._replaced()
 
-    def set_weights(self, wanted: bool) -> None:
-        """Set whether the next steps return the weights of the aligning head."""
-        self._weights_wanted = wanted
-        self._replaced()
-
     def step(self, tokens: IntArray) -> Candidates:
         """Feed every row its token, [B, K], and give what may follow."""
         size = self._size
@@ -116,10 +108,9 @@ class CpuDecoderState:
             if self._binding.version != self._version:
                 self._bind()
             self._bound = True
-        allocated = self._binding.run()
+        self._binding.run()
         self._lengths[: size * self._beam_size] += 1
-        weights = None if allocated is None or self._weights is None else self._weights.of_head(allocated)
-        return Candidates(self._top[0][:size], self._top[1][:size], weights)
+        return Candidates(self._top[0][:size], self._top[1][:size])
 
     def reorder(self, parents: IntArray | None) -> None:
         """Make every row, [B * K], continue row `parents` of the step just taken."""
@@ -272,8 +263,6 @@ class CpuDecoderState:
     def _bind(self) -> None:
         """Set the addresses of all arrays in the binding; this object holds every array named here."""
         size, rows, binding = self._size, self._size * self._beam_size, self._binding
-        weights = self._weights if self._weights_wanted else None
-        binding.allocate(None if weights is None else weights.output)
         inputs: list[tuple[str, Array, int]] = [
             ("tokens", self._tokens, size),
             ("lengths", self._lengths, rows),

@@ -19,7 +19,6 @@ class Candidates(NamedTuple):
 
     ids: IntArray  # [B, K, C]
     logprobs: FloatArray  # [B, K, C]
-    weights: FloatArray | None = None  # [B, K, S] of the aligning head, if they are wanted and the model has them
 
 
 class DecoderState(Protocol):
@@ -33,9 +32,6 @@ class DecoderState(Protocol):
 
     def set_candidates(self, candidates: int) -> None:
         """Set the number of candidates per row that the next steps return."""
-
-    def set_weights(self, wanted: bool) -> None:
-        """Set whether the next steps return the weights of the aligning head."""
 
     def step(self, tokens: IntArray) -> Candidates:
         """Give every row its token, [B, K], and return the candidates for the next."""

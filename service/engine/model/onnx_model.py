@@ -23,7 +23,7 @@ from service.engine.model.explainer import Explainer, cut
 from service.engine.model.interface import DecoderState
 from service.engine.model.session import on_cpu_instead, open_session
 from service.engine.model.shortlist import Shortlist
-from service.engine.model.step_graph import StepWeights, faster_step, scored_always, with_step_weights
+from service.engine.model.step_graph import faster_step, scored_always
 
 ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding
 # Another step costs 0.3 to 0.5 ms on one core. A padded source position of a sentence, with the shortlist's, costs
@@ -62,7 +62,7 @@ class OnnxModel:
         self._pad = manifest.special_ids.pad
         self._bundle, self._settings, self._attention = bundle, settings, manifest.attention
         self._encoder = self._open(bundle.path(placement.graphs.encoder))
-        self._decoder, self._step_weights = self._open_decoder()
+        self._decoder = self._open_decoder()
         if rows is None and placement.device != "cpu":
             rows = DeviceRows(placement.device, self._open)
         self._rows = rows
@@ -93,8 +93,8 @@ class OnnxModel:
         """Return an empty decoder state."""
         if self._rows is not None:
             shape = (beam_size, candidates)
-            return CudaDecoderState(self._decoder.many, self.placement.graphs, shape, self._rows, self._step_weights)
-        return CpuDecoderState(self._decoder, self.placement.graphs, beam_size, candidates, self._step_weights)
+            return CudaDecoderState(self._decoder.many, self.placement.graphs, shape, self._rows)
+        return CpuDecoderState(self._decoder, self.placement.graphs, beam_size, candidates)
 
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
         """Score given translations, grouped by similar length; results are cut to their true lengths."""
@@ -165,8 +165,8 @@ class OnnxModel:
         scored = scored_always(decoder.read_bytes(), decoder.parent)
         return Shortlist(read_shortlist(self._bundle.path(name), manifest.vocabulary_size), self._pad, scored)
 
-    def _open_decoder(self) -> tuple[StepSessions, StepWeights | None]:
-        """Return the sessions of the step, and the weights that it returns."""
+    def _open_decoder(self) -> StepSessions:
+        """Return the sessions of the step."""
         path = self._bundle.path(self.placement.graphs.decoder)
         try:
             graph = path.read_bytes()
@@ -174,15 +174,14 @@ class OnnxModel:
             raise BundleCorrupt(f"{path}: cannot be read ({error.strerror}).") from error
         on_cpu = self.placement.device == "cpu"
         changed = faster_step(graph) if on_cpu else graph
-        changed, weights = with_step_weights(changed, self.placement.graphs.memory, self._attention)
         opened = functools.partial(
             open_session, path if changed == graph else changed, self.placement, self._settings, weights=path.parent
         )
         if not on_cpu or self._bundle.manifest.is_large:  # a large model does not keep its packed weights twice
-            return StepSessions(opened()), weights
+            return StepSessions(opened())
         # Decode threads share the session. Without a shortlist, the scores of a step are too large for the C library.
         many = opened(allocation="pool" if self.placement.graphs.shortlist is None else "threads")
-        return StepSessions(many, opened(allocation="plans")), weights
+        return StepSessions(many, opened(allocation="plans"))
 
     def _open(self, graph: Path | bytes) -> onnxruntime.InferenceSession:
         return open_session(graph, self.placement, self._settings)

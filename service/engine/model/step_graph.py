@@ -1,4 +1,4 @@
-"""Changes the decoder's step when it is loaded: it gets faster, and can return its attention.
+"""Changes the decoder's step when it is loaded: it gets faster.
 
 A bundle's graph says what a step computes, and the exporter keeps it simple. What makes it fast depends on ONNX
 Runtime, so it is done here, for every bundle, however old; only the order of a product's additions may change. Each
@@ -6,16 +6,12 @@ change applies where its pattern is found; a graph without it stays as it is (do
 measurements).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from service.bundle.manifest import ArraySpec, AttentionSpec
-from service.engine.jobs import FloatArray, IntArray
-from service.engine.model.buffers import Array
+from service.engine.jobs import IntArray
 from service.engine.model.onnx_graph import Graph, Node, graph_of, integer_attribute, with_graph
 
 _AXIS_1 = {"axis": integer_attribute("axis", 1)}
@@ -138,44 +134,3 @@ def _source(graph: Graph, name: str) -> Node | None:
             return None
         name = node.inputs[0]
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class StepWeights:
-    """The output of a step with the weights of a layer, [B, H, K, S] or of a single head [B, K, S], and the head."""
-
-    output: str
-    head: int
-
-    def of_head(self, weights: Array) -> FloatArray:
-        """Return the weights of the head, [B, K, S], in an array of their own."""
-        own: FloatArray = (weights[:, self.head] if weights.ndim == 4 else weights).astype("float32")
-        return own
-
-
-def with_step_weights(
-    model: bytes, memory: Sequence[ArraySpec], attention: AttentionSpec
-) -> tuple[bytes, StepWeights | None]:
-    """Return the graph of a step with the weights of its aligning layer, which it computes anyway, as another output.
-
-    They are the first operand of the product that reads the values of the memory along its axis S, so every bundle's
-    graph has them inside, whatever its scores are. A run that does not bind the output does the same work as before.
-    The graph is returned as it is, with None, if they are not found: an architecture without attention has none.
-    """
-    try:
-        graph = graph_of(model)
-    except ValueError:
-        return model, None  # ONNX Runtime has the better message
-    values = {spec.name for spec in memory if len(spec.axes) > 2 and spec.axes[-2] == "S"}
-    layers = [node for node in graph.nodes if _reads_values(node, values)]
-    if len(layers) != attention.cross.layers:
-        return model, None
-    output = layers[attention.align.layer].inputs[0]
-    graph.add_output(output)
-    return with_graph(model, graph), StepWeights(output, attention.align.head)
-
-
-def _reads_values(node: Node, values: set[str]) -> bool:
-    if node.kind not in _PRODUCTS or len(node.inputs) < 2 or node.inputs[1] not in values:
-        return False
-    return not any(node.number(name, 0) for name in ("transA", "transB"))

@@ -12,12 +12,10 @@ batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-import numpy as np
-
-from service.engine.jobs import FloatArray, Hypothesis, SearchTrace, SentenceJob
+from service.engine.jobs import Hypothesis, SearchTrace, SentenceJob
 from service.engine.model.buffers import plan_swap_remove, swap_remove
 from service.engine.model.interface import Encoded, Model
 from service.engine.search.beam_search import Beam, candidates_for
@@ -36,7 +34,6 @@ class Finished(Generic[Owner]):
     owner: Owner
     hypotheses: tuple[Hypothesis, ...]
     trace: SearchTrace | None = None
-    weights: FloatArray | None = None  # [T, S] of the aligning head at each step, if they were recorded
 
 
 class Batch(Generic[Owner]):
@@ -47,8 +44,6 @@ class Batch(Generic[Owner]):
         self._model = model
         self._owners: list[Owner | None] = []  # None: the sentence has left
         self._left: list[int] = []  # their places, ascending: joining sentences take them, or the next step closes them
-        self._weights: list[_StepWeights | None] = []  # of each sentence; None: they are not recorded
-        self._recorded = 0  # running sentences whose weights are recorded
         self._beam = Beam(beam_size, eos=model.eos, bos=model.bos)
         self._candidates = candidates_for(beam_size)
         self._decoder_state = model.decoder_state(beam_size, self._candidates)
@@ -66,12 +61,6 @@ class Batch(Generic[Owner]):
         """Return the owners of the running sentences."""
         return [owner for owner in self._owners if owner is not None]
 
-    def running(self) -> Iterator[tuple[int, Owner]]:
-        """Yield the running sentences: the index of each, for `latest`, and its owner."""
-        for index, owner in enumerate(self._owners):
-            if owner is not None:
-                yield index, owner
-
     def join(self, encoded: Encoded, sentences: Sequence[int], joining: Sequence[tuple[Owner, SentenceJob]]) -> None:
         """Add the encoded sentences with these indices; `joining` holds their owners and jobs.
 
@@ -82,41 +71,30 @@ class Batch(Generic[Owner]):
         self._decoder_state.join(encoded, sentences, places)
         for place, (owner, job) in zip(places, joining, strict=True):
             self._beam.add(job.search, job.source_ids, job.values, trace=job.trace, at=place)
-            weights = _StepWeights(len(job.source_ids)) if job.step_weights else None
             self._owners[place : place + 1] = [owner]
-            self._weights[place : place + 1] = [weights]
-            self._count_recorded(+1 if weights is not None else 0)
 
     def step(self) -> list[Finished[Owner]]:
         """Decode one token of every row; the finished sentences leave and are returned."""
         self._close_gaps()
         self._fit_candidates()
         candidates = self._decoder_state.step(self._beam.tokens)
-        if self._recorded and candidates.weights is not None:
-            self._record(candidates.weights)
         advance = self._beam.advance(candidates.ids, candidates.logprobs)
         self._decoder_state.reorder(advance.parents)
         finished = [self._finished(index) for index in advance.done]
         self._leave(advance.done)
         return finished
 
-    def latest(self, index: int) -> tuple[int, float, FloatArray | None]:
-        """Return the token that the last step chose for a running sentence, its log-probability and its weights."""
-        recorded = self._weights[index]
-        return *self._beam.latest(index), recorded.rows[-1] if recorded is not None and recorded.rows else None
-
     def drop(self, unwanted: Callable[[Owner], bool]) -> list[Owner]:
         """Remove sentences before they are finished and return their owners."""
-        dropped = [(index, owner) for index, owner in self.running() if unwanted(owner)]
-        self._leave([index for index, _ in dropped])
+        dropped = [(at, owner) for at, owner in enumerate(self._owners) if owner is not None and unwanted(owner)]
+        self._leave([at for at, _ in dropped])
         return [owner for _, owner in dropped]
 
     def _finished(self, index: int) -> Finished[Owner]:
         """Return a sentence that is done, with its results."""
-        owner, beam, recorded = self._owners[index], self._beam, self._weights[index]
+        owner = self._owners[index]
         assert owner is not None
-        weights = np.stack(recorded.rows) if recorded is not None and recorded.rows else None
-        return Finished(owner, beam.hypotheses(index), beam.trace(index), weights)
+        return Finished(owner, self._beam.hypotheses(index), self._beam.trace(index))
 
     def _fit_candidates(self) -> None:
         """Ask the steps for as many candidates as the running sentences need."""
@@ -134,10 +112,8 @@ class Batch(Generic[Owner]):
         if not places:
             return
         self._beam.leave(places)
-        if self._recorded:
-            self._count_recorded(-sum(self._weights[place] is not None for place in places))
         for place in places:
-            self._owners[place] = self._weights[place] = None
+            self._owners[place] = None
         self._left = sorted([*self._left, *places])
         if not len(self):
             self._close_gaps()
@@ -150,27 +126,7 @@ class Batch(Generic[Owner]):
         self._beam.remove(self._left, holes, movers)
         self._decoder_state.remove(self._left, holes, movers)
         swap_remove(self._owners, len(self._left), holes, movers)
-        swap_remove(self._weights, len(self._left), holes, movers)
         self._left = []
-
-    def _count_recorded(self, more: int) -> None:
-        before, self._recorded = self._recorded, self._recorded + more
-        if bool(before) != bool(self._recorded):
-            self._decoder_state.set_weights(bool(self._recorded))
-
-    def _record(self, weights: FloatArray) -> None:
-        """Keep the row of each recorded sentence; greedy search has one hypothesis, in row 0."""
-        for at, recorded in enumerate(self._weights):
-            if recorded is not None:
-                recorded.rows.append(weights[at, 0, : recorded.source_length].copy())
-
-
-@dataclass(slots=True)
-class _StepWeights:
-    """The weights of a sentence, one row for each step."""
-
-    source_length: int
-    rows: list[FloatArray] = field(default_factory=list)
 
 
 class Running(NamedTuple):

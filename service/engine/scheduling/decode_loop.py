@@ -128,18 +128,10 @@ class DecodeLoop:
             return False
         now = self._clock()
         self._table.run_succeeded(self._step_run)
-        self._update(batch, finished, now)
-        self._on_event(StepDone(self._name, rows, now - began))  # the last of its events, with which they can be sent
-        return True
-
-    def _update(self, batch: RunningBatch, finished: Sequence[Finished[PendingSentence]], now: float) -> None:
-        """Deliver the finished sentences, and the chosen tokens of streamed ones."""
         for sentence in finished:
             self._deliver(sentence, now)
-        if batch.beam_size == 1:
-            for index, request in batch.running():
-                if request.job.listener is not None:
-                    request.job.listener(*batch.latest(index))
+        self._on_event(StepDone(self._name, rows, now - began))  # the last of its events, with which they can be sent
+        return True
 
     def _deliver(self, sentence: Finished[PendingSentence], now: float) -> None:
         """Answer a request with its translation, or queue the translation for scoring if the request needs scores."""
@@ -161,8 +153,7 @@ class DecodeLoop:
                 repeats=repeats(best.ids),
             )
         )
-        encoding, trace, weights = request.encode_seconds, sentence.trace, sentence.weights
-        result = SentenceResult(hypotheses, queued, computed, encoding, trace=trace, step_weights=weights)
+        result = SentenceResult(hypotheses, queued, computed, request.encode_seconds, trace=sentence.trace)
         wanted = request.job.score
         if wanted is None:
             self._table.resolve(request, result)

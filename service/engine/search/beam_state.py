@@ -160,10 +160,6 @@ class BeamState:
         for records in (self._finished, self._n_best, self._early_stopping, self._prefixes, self._recorders):
             swap_remove(records, len(removed), holes, movers)
 
-    def latest(self, index: int) -> tuple[int, float]:
-        """Return the last token of the best live hypothesis of a sentence, and its log-probability."""
-        return int(self._arrays["tokens"][index, 0]), float(self._past_gains[self._now - 1, index, 0])
-
     def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
         """Return the best finished hypotheses of a sentence that is done, best first, as many as were requested."""
         found = sorted(self._finished[index], key=lambda finished: (not finished.whole, -finished.score))

@@ -8,8 +8,6 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 
-import numpy as np
-
 from service.bundle.load import Bundle
 from service.engine import EngineError, EngineFailure, EngineSettings, EventListener, Placement
 from service.engine_process import protocol
@@ -118,9 +116,6 @@ class EngineCalls:
                 if worker is not None and worker.handle(message):
                     with self._changed:
                         self._changed.notify_all()
-            case protocol.TokenChosen(number, token, logprob, weights):
-                if listener := self._pending.listener(number):
-                    listener(token, logprob, None if weights is None else np.frombuffer(weights, np.float32))
             case protocol.Opened(number, placement):
                 self._opened(number, placement)
             case protocol.Refused(number, error):

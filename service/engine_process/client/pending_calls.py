@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from service.engine import EngineError, TokenListener
+from service.engine import EngineError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingCall:
-    """A call: its worker, its future, and the listener for its tokens."""
+    """A call: its worker and its future."""
 
     worker: int
     future: Future[Any]
-    listener: TokenListener | None = None
 
 
 class PendingCalls:
@@ -30,23 +29,18 @@ class PendingCalls:
         self._numbers = itertools.count()
         self._jobs: dict[int, PendingCall] = {}
 
-    def open(self, worker: int, listener: TokenListener | None = None) -> tuple[int, Future[Any]]:
+    def open(self, worker: int) -> tuple[int, Future[Any]]:
         """Return a number and a future for a call that will be sent."""
         future: Future[Any] = Future()
         with self._lock:
             number = next(self._numbers)
-            self._jobs[number] = PendingCall(worker, future, listener)
+            self._jobs[number] = PendingCall(worker, future)
         return number, future
 
     def watch_cancellation(self, number: int, future: Future[Any]) -> Future[Any]:
         """Return the future of a call that has been sent; from now on its cancellation is reported to `cancelled`."""
         future.add_done_callback(partial(self._done, number))
         return future
-
-    def listener(self, number: int) -> TokenListener | None:
-        """Return the listener for a call's tokens, if there is one."""
-        pending = self._jobs.get(number)
-        return None if pending is None else pending.listener
 
     def resolve(self, number: int, result: object) -> None:
         """Answer a call with a result, unless it was cancelled."""

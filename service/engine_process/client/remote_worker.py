@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from typing import Protocol
 
 from service.engine import (
@@ -125,11 +124,10 @@ class RemoteWorker:
         """Send the sentences of one request, which are all queued, or none; a cancelled future frees its rows."""
         generation = self._generation
         self.check_room(jobs[0].deadline)
-        opened = [self._pending.open(self.number, job.listener) for job in jobs]
-        streamed = frozenset(number for (number, _), job in zip(opened, jobs, strict=True) if job.listener is not None)
-        plain = tuple(replace(job, listener=None) if job.listener is not None else job for job in jobs)
-        self._connection.send(Translate(self.number, tuple(number for number, _ in opened), plain, streamed))
-        self._fail_if_lost(generation, [number for number, _ in opened])
+        opened = [self._pending.open(self.number) for _ in jobs]
+        numbers = tuple(number for number, _ in opened)
+        self._connection.send(Translate(self.number, numbers, tuple(jobs)))
+        self._fail_if_lost(generation, numbers)
         return [self._pending.watch_cancellation(number, future) for number, future in opened]
 
     def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:

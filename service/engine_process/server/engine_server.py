@@ -13,7 +13,6 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, cast
 
@@ -22,10 +21,8 @@ from service.engine import (
     EngineError,
     EngineEvent,
     EngineFailure,
-    FloatArray,
     LoadChanged,
     NotReady,
-    SentenceJob,
     SentenceResult,
     StepDone,
     Worker,
@@ -137,18 +134,7 @@ class EngineServer:
             raise NotReady("The model has been stopped.") from None
 
     def _translate(self, message: protocol.Translate) -> None:
-        def listening(number: int, job: SentenceJob) -> SentenceJob:
-            if number not in message.streamed:
-                return job
-
-            def listener(token: int, logprob: float, weights: FloatArray | None) -> None:
-                row = None if weights is None else weights.tobytes()
-                self._send(protocol.TokenChosen(number, token, logprob, row))
-
-            return replace(job, listener=listener)
-
-        jobs = [listening(number, job) for number, job in zip(message.numbers, message.jobs, strict=True)]
-        self._accept(message.numbers, lambda: self._worker(message.worker).submit_all(jobs, message.numbers))
+        self._accept(message.numbers, lambda: self._worker(message.worker).submit_all(message.jobs, message.numbers))
 
     def _accept(self, numbers: tuple[int, ...], submit: Callable[[], list[Future[Any]]]) -> None:
         """Submit jobs, and send back the outcome of each under its number."""

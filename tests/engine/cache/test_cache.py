@@ -19,7 +19,6 @@ from tests.support.fake_worker import MirrorWorker
 LONG = tuple(range(100, 130))  # more tokens than a short request has
 FULL = Overloaded("The queue is full.")
 OUTCOME = SentenceResult((Hypothesis((9, 2), (-0.5, -0.5), -0.5, "eos"),), 1.0, 2.0, 0.5)
-STREAM_OUTCOME = replace(OUTCOME, step_weights=np.ones((2, 3), np.float32))
 
 
 class Cached:
@@ -153,38 +152,6 @@ def test_a_sharer_sees_only_the_time_since_it_joined(cached: Cached) -> None:
     assert times == [(1.0, 2.0, 0.5), (0.25, 2.0, 0.5), (0.0, 1.75, 0.25)]
 
 
-def test_a_stream_is_answered_from_finished_sentences_but_joins_none_in_flight(cached: Cached) -> None:
-    tokens: list[int] = []
-    streamed = job(listener=lambda token, *_: tokens.append(token))
-    cached.ask(job())
-    [stream] = cached.ask(streamed)
-    assert len(cached.model.jobs) == 2
-    cached.finish()
-    assert stream.result(0)
-    assert cached.ask(streamed)[0].result(0)
-    assert len(cached.model.jobs) == 2
-
-
-def test_a_stream_with_weights_is_answered_from_streams_only(cached: Cached) -> None:
-    cached.ask(job())
-    cached.finish()
-    [stream] = cached.ask(job(step_weights=True))
-    cached.finish(result=STREAM_OUTCOME)
-    [again] = cached.ask(job(step_weights=True))
-    for each in (stream, again):
-        np.testing.assert_array_equal(each.result(0).step_weights, np.ones((2, 3)))
-    assert len(cached.model.jobs) == 2
-
-
-def test_a_finished_stream_answers_the_same_greedy_translation_and_no_other(cached: Cached) -> None:
-    greedy = job(search=SearchOptions(beam_size=1))
-    cached.ask(replace(greedy, step_weights=True))
-    cached.finish(result=STREAM_OUTCOME)
-    assert cached.ask(greedy)[0].result(0).hypotheses == OUTCOME.hypotheses
-    cached.ask(replace(greedy, search=SearchOptions(beam_size=1, length_penalty=0.5)), job(9))
-    assert cached.lookups == (1, 0, 3)
-
-
 def test_a_warm_up_reaches_the_model_and_is_not_kept(cached: Cached) -> None:
     for _ in range(2):
         cached.ask(job(fresh=True))
@@ -215,9 +182,8 @@ def test_whatever_a_translation_depends_on_is_in_its_key_and_the_deadline_is_not
         key_of("model", job(7, search=SearchOptions(max_length=9))),
         key_of("model", job(7, score=WeightSelection((1, 0)))),
         key_of("model", job(7, values=ValueConstraints(((Form((5,), False),),), (True,), True, CLASSES))),
-        key_of("model", job(7, step_weights=True)),
     }
-    assert len(keys) == 8
+    assert len(keys) == 7
     assert key_of("model", job(7, deadline=3.0)) in keys
 
 
