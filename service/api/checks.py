@@ -84,12 +84,6 @@ def search_options(fields: Search, settings: Settings, **more: Any) -> Translati
     )
 
 
-def check_format(wanted: str, accepted: Sequence[str]) -> None:
-    """Raise ApiError for a format of texts that is not accepted."""
-    if wanted not in accepted:
-        raise ApiError(f"{shortened(wanted)} format is not supported", code="unsupported_format", param="format")
-
-
 def shortened(value: str) -> str:
     """Return a caller's value, short enough for an error message."""
     return value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}…"

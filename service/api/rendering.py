@@ -9,7 +9,6 @@ import numpy as np
 
 from service.engine import (
     AttentionMap,
-    AttentionScores,
     BoundedPool,
     FloatArray,
     PivotText,
@@ -126,7 +125,13 @@ def render_attention(attention: AttentionMap) -> dict[str, Any]:
     if attention.kind in ("decoder", "occlusion"):
         rendered["columns"] = [render_token(token) for token in attention.column_tokens]
     if attention.scores is not None:
-        rendered |= render_scores(attention.scores)
+        rendered |= {
+            "stage": "scores",
+            "scores": render_weights(attention.scores.scores),
+            "score_function": attention.scores.function,
+            "normalisation": attention.scores.normalisation,
+            "scale": attention.scores.scale,
+        }
     if attention.search is not None:
         rendered["search"] = render_search(attention.search)
     return rendered
@@ -162,17 +167,6 @@ def render_search(search: Search) -> dict[str, Any]:
         "shortlist": search.shortlist,
         "hypotheses": hypotheses,
         "best": list(search.trace.best),
-    }
-
-
-def render_scores(found: AttentionScores) -> dict[str, Any]:
-    """Return the scores behind attention weights, null where a position is masked or not known."""
-    return {
-        "stage": "scores",
-        "scores": render_weights(found.scores),
-        "score_function": found.function,
-        "normalisation": found.normalisation,
-        "scale": found.scale,
     }
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from pydantic_core import to_json
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
 from service import markup
 from service.api.checks import AUTO, served_pair
@@ -18,7 +18,6 @@ from service.api.state import Service, warning
 from service.detection import Guess
 from service.engine import (
     TEXT_POOL,
-    Formality,
     Languages,
     Pair,
     Translates,
@@ -79,8 +78,11 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> list[A
         for each, translation in zip(own, await _translate(legs, job.html, texts, options, deadline.at), strict=True):
             each.translation, each.warnings = translation, [*failed]
         if options.formality != "default":
+            languages = legs[-1].info.source_language, legs[-1].info.target_language
             for each in own:
-                each.warnings += _formality_warnings(each.translation, options.formality, legs[-1])
+                pairs = [(one.source_text, one.target_text) for one in each.translation.qualities]
+                if note := formality_note(options.formality, pairs, languages):
+                    each.warnings.append(warning("formality", note))
 
     async def translate_all() -> None:
         await _together([translate_group(*group) for group in groups.items()])
@@ -89,13 +91,6 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> list[A
 
     await deadline.wait_for(translate_all())
     return found
-
-
-def _formality_warnings(translation: Translation, formality: Formality, leg: Translates) -> list[dict[str, Any]]:
-    languages = leg.info.source_language, leg.info.target_language
-    pairs = [(each.source_text, each.target_text) for each in translation.qualities]
-    note = formality_note(formality, pairs, languages)
-    return [warning("formality", note)] if note else []
 
 
 async def _warn(job: Job, found: Sequence[Answered], service: Service) -> None:
@@ -199,19 +194,12 @@ async def _unify(
         start += len(units)
 
 
-class Answer(JSONResponse):
-    """A JSONResponse that pydantic writes, in a third of the time."""
-
-    def render(self, content: Any) -> bytes:
-        """Return the bytes that JSONResponse returns."""
-        return to_json(content)
-
-
-async def respond(job: Job, found: Sequence[Answered]) -> JSONResponse:
+async def respond(job: Job, found: Sequence[Answered]) -> Response:
     """Return the answer; long ones are made in a thread."""
-    if job.options.details and sum(map(len, job.texts)) > LONG_DETAILS:
-        return await REPRESENTATIONS.run(lambda: Answer(answer(job, found)))
-    return Answer(answer(job, found))
+    is_long = job.options.details and sum(map(len, job.texts)) > LONG_DETAILS
+    # pydantic takes a third of the time that JSONResponse takes.
+    content = await REPRESENTATIONS.run(lambda: to_json(answer(job, found))) if is_long else to_json(answer(job, found))
+    return Response(content, media_type="application/json")
 
 
 def answer(job: Job, found: Sequence[Answered]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -56,26 +56,23 @@ def are_documents(arguments: Sequence[str]) -> bool:
 
     Raise InvalidOption if only some of them are, if a document is missing, or if a file is of an unknown type.
     """
-    found = [(extension_of(each) in known_extensions() and _is_file(each)) or _is_folder(each) for each in arguments]
+    found = [
+        (extension_of(each) in known_extensions() and _is(each, Path.is_file)) or _is(each, Path.is_dir)
+        for each in arguments
+    ]
     for name, is_document in zip(arguments, found, strict=True):
-        if not is_document and _is_file(name) and "." in name[1:-1]:
+        if not is_document and _is(name, Path.is_file) and "." in name[1:-1]:
             format_of(name)
-        if not is_document and _names_a_file(name) and not _is_file(name):
+        if not is_document and _names_a_file(name) and not _is(name, Path.is_file):
             raise InvalidOption(f"There is no file {name}. A text that looks like a file's name is read from --input.")
     if any(found) and not all(found):
         raise InvalidOption("Give documents or texts, not both.")
     return bool(found) and all(found)
 
 
-def _is_file(text: str) -> bool:
+def _is(text: str, kind: Callable[[Path], bool]) -> bool:
     with contextlib.suppress(OSError, ValueError):  # a text may be too long for a name
-        return Path(text).is_file()
-    return False
-
-
-def _is_folder(text: str) -> bool:
-    with contextlib.suppress(OSError, ValueError):
-        return bool(text) and Path(text).is_dir()
+        return bool(text) and kind(Path(text))
     return False
 
 

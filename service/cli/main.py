@@ -77,13 +77,9 @@ cli.command()(detect)
 
 
 @cli.command()
-def settings(
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print a Markdown table, which is also the default for files and pipes.")
-    ] = False,
-) -> None:
-    """Print every setting: its variable, its default, what it accepts and what it means."""
-    if markdown or not sys.stdout.isatty():
+def settings() -> None:
+    """Print every setting: its variable, default, accepted values and meaning; into a pipe as a Markdown table."""
+    if not sys.stdout.isatty():
         typer.echo(settings_table(), nl=False)
     else:
         typer.echo(catalogue.as_text(settings_rows(), shutil.get_terminal_size().columns))

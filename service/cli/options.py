@@ -5,7 +5,7 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from service.settings import Settings, SettingsError, load_settings, warnings_of_settings
+from service.settings import Settings, SettingsError, load_settings
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -44,12 +44,6 @@ def read_settings(**overrides: object) -> Settings:
         return load_settings(**overrides)
     except SettingsError as error:
         fail(str(error), WRONG)
-
-
-def warn_of_old_names() -> None:
-    """Write one line to standard error for each variable that is set under an old name."""
-    for line in warnings_of_settings():
-        say(line)
 
 
 def either_name(intra_threads: int | None, threads: int | None) -> int | None:

@@ -23,13 +23,14 @@ from service.cli.options import (
     either_name,
     fail,
     read_settings,
-    warn_of_old_names,
+    say,
 )
 from service.cli.source_language import sample_of, with_source
 from service.documents.format import limits_of
 from service.engine import DEFAULT_ROWS, EngineError, Formality, InvalidOption, UnsupportedPair
 from service.glossaries.checks import InvalidGlossary
 from service.logs import configure_logging
+from service.settings import warnings_of_settings
 
 Texts = Annotated[
     list[str] | None, typer.Argument(help="Texts to translate, or names of documents (docx, html, po, …), or a folder.")
@@ -185,7 +186,8 @@ def translate(
         values=values,
         intra_threads=either_name(intra_threads, threads),
     )
-    warn_of_old_names()
+    for line in warnings_of_settings():
+        say(line)
     configure_logging("warning", "console", sys.stderr)
     options = BulkOptions(
         wanted=ModelQuery(model, source, target, own.default_bundles, own.pivot_language),

@@ -25,10 +25,22 @@ Rasteriser = Callable[[str, float], bytes]
 
 def open_rasteriser(drawing_library: Any) -> Rasteriser:
     """Return the fastest rasteriser that is installed; it leaves emoji to the drawing library."""
-    coloured, plain = with_drawing_library(drawing_library), with_vips()
-    if plain is None:
+
+    def coloured(svg: str, scale: float) -> bytes:
+        return bytes(drawing_library.svg_to_png(drawable(svg), scale=scale))
+
+    try:
+        pyvips: Any = importlib.import_module("pyvips")
+    except (ImportError, OSError):  # not installed, or without the library itself
         return coloured
-    return lambda svg, scale: (coloured if _EMOJI.search(svg) else plain)(svg, scale)
+    pyvips.cache_set_max(0)  # it would keep the pictures of users
+
+    def rasterise(svg: str, scale: float) -> bytes:
+        if _EMOJI.search(svg):
+            return coloured(svg, scale)
+        return bytes(pyvips.Image.svgload_buffer(svg.encode("utf-8"), scale=scale, unlimited=True).pngsave_buffer())
+
+    return rasterise
 
 
 def rasteriser_version() -> str:
@@ -39,29 +51,6 @@ def rasteriser_version() -> str:
         except PackageNotFoundError:
             continue
     return ""
-
-
-def with_vips() -> Rasteriser | None:
-    """Return libvips' rasteriser if it is installed."""
-    try:
-        pyvips: Any = importlib.import_module("pyvips")
-    except (ImportError, OSError):  # not installed, or without the library itself
-        return None
-    pyvips.cache_set_max(0)  # it would keep the pictures of users
-
-    def rasterise(svg: str, scale: float) -> bytes:
-        return bytes(pyvips.Image.svgload_buffer(svg.encode("utf-8"), scale=scale, unlimited=True).pngsave_buffer())
-
-    return rasterise
-
-
-def with_drawing_library(library: Any) -> Rasteriser:
-    """Return the rasteriser of vl-convert."""
-
-    def rasterise(svg: str, scale: float) -> bytes:
-        return bytes(library.svg_to_png(drawable(svg), scale=scale))
-
-    return rasterise
 
 
 def drawable(svg: str) -> str:

@@ -4,19 +4,22 @@ import http
 import json
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from service.access.connections import Connections
 from service.api.errors import body_of
 
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An answer that is sent before any application runs."""
-
-    status: int
-    code: str
-    message: str
+# By the code of the error: the status, and the message with the names of limits.
+REFUSALS = {
+    "invalid_http": (400, "This is not a valid HTTP/1.1 request."),
+    "head_timeout": (408, "The head of the request did not arrive within {head_seconds:g} seconds; send it faster."),
+    "url_too_long": (414, "The URL is larger than {url} bytes; send the text in the body of a POST request."),
+    "too_many_from_address": (429, "Your address has too many open connections; reuse them."),
+    "headers_too_large": (
+        431, "The headers are more than {header_count}, or larger than {headers} bytes; send fewer."
+    ),
+    "too_many_connections": (503, "The server is full; try again soon."),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,32 +32,20 @@ class ConnectionLimits:
     head_seconds: float = 15.0  # until the head of a request is complete, also on a new connection
     send_seconds: float = 30.0  # until the client has read each 64 KiB of an answer
 
-    @property
-    def long_url(self) -> Refusal:
-        """Return the answer to a URL beyond the limit."""
-        message = f"The URL is larger than {self.url} bytes; send the text in the body of a POST request."
-        return Refusal(414, "url_too_long", message)
-
-    @property
-    def large_headers(self) -> Refusal:
-        """Return the answer to headers beyond a limit."""
-        message = f"The headers are more than {self.header_count}, or larger than {self.headers} bytes; send fewer."
-        return Refusal(431, "headers_too_large", message)
-
-    @property
-    def late_head(self) -> Refusal:
-        """Return the answer to a head that is not complete in time."""
-        message = f"The head of the request did not arrive within {self.head_seconds:g} seconds; send it faster."
-        return Refusal(408, "head_timeout", message)
-
-
-MALFORMED = Refusal(400, "invalid_http", "This is not a valid HTTP/1.1 request.")
-FULL = {
-    "too_many_connections": Refusal(503, "too_many_connections", "The server is full; try again soon."),
-    "too_many_from_address": Refusal(
-        429, "too_many_from_address", "Your address has too many open connections; reuse them."
-    ),
-}
+    def refusal(self, code: str) -> bytes:
+        """Return a complete HTTP/1.1 answer; the connection is closed after it."""
+        status, message = REFUSALS[code]
+        request_id = uuid.uuid4().hex
+        body = json.dumps(body_of(message.format(**asdict(self)), code, request_id)).encode()
+        lines = [
+            f"HTTP/1.1 {status} {http.HTTPStatus(status).phrase}",
+            "content-type: application/json",
+            f"content-length: {len(body)}",
+            f"x-request-id: {request_id}",
+            *(["retry-after: 1"] if status in (429, 503) else []),
+            "connection: close",
+        ]
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
 @dataclass(slots=True)
@@ -64,18 +55,3 @@ class ConnectionPolicy:
     connections: Connections
     closed: Callable[[str], None]
     limits: ConnectionLimits = field(default_factory=ConnectionLimits)
-
-
-def rendered(refusal: Refusal) -> bytes:
-    """Return a complete HTTP/1.1 answer; the connection is closed after it."""
-    request_id = uuid.uuid4().hex
-    body = json.dumps(body_of(refusal.message, refusal.code, request_id)).encode()
-    lines = [
-        f"HTTP/1.1 {refusal.status} {http.HTTPStatus(refusal.status).phrase}",
-        "content-type: application/json",
-        f"content-length: {len(body)}",
-        f"x-request-id: {request_id}",
-        *(["retry-after: 1"] if refusal.status in (429, 503) else []),
-        "connection: close",
-    ]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from service.access.connections import Place
 from service.api.context import CONNECTION, ClientConnection
 from service.server.answers import answering
-from service.server.connection_limits import FULL, MALFORMED, ConnectionPolicy, Refusal, rendered
+from service.server.connection_limits import ConnectionPolicy
 
 FEED = 16_384  # bytes that are parsed at once, and so the most that is parsed beyond a limit
 PIPELINE = 32  # requests that may wait on one connection for an earlier answer
@@ -39,7 +39,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._deaf = False  # bytes that still arrive are discarded
         self._head_bytes = self._header_count = 0
         self._unseen = 0  # bytes fed since the parser last reported a complete element
-        self._refusal: Refusal | None = None
+        self._refusal = "invalid_http"  # what is answered if the parser stops
         self._head_timer: asyncio.TimerHandle | None = None
         self._send_timer: asyncio.TimerHandle | None = None
         self._end_timer: asyncio.TimerHandle | None = None
@@ -57,7 +57,7 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         self._deaf = True
         self._policy.closed(place)
-        transport.write(rendered(FULL[place]))
+        transport.write(self._limits.refusal(place))
         self._close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -109,10 +109,10 @@ class LimitedProtocol(HttpToolsProtocol):
             self._feed(piece[upgrade.args[0] :])
             return
         except httptools.HttpParserError:
-            self._refuse(self._refusal or MALFORMED)
+            self._refuse(self._refusal)
             return
         if self._unseen > self._limits.headers:
-            self._refuse(self._limits.large_headers)
+            self._refuse("headers_too_large")
 
     def _decline_upgrade(self) -> None:
         """Read the request as if it had not requested another protocol, because the parser would not read its body."""
@@ -132,7 +132,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Handle a part of the URL."""
         self._unseen = 0
         if len(self.url) + len(url) > self._limits.url:
-            self._stop(self._limits.long_url)
+            self._stop("url_too_long")
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -141,7 +141,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._header_count += 1
         self._head_bytes += len(name) + len(value) + FRAME
         if self._header_count > self._limits.header_count or self._head_bytes > self._limits.headers:
-            self._stop(self._limits.large_headers)
+            self._stop("headers_too_large")
         if self._in_head:
             super().on_header(name, value)
 
@@ -149,12 +149,12 @@ class LimitedProtocol(HttpToolsProtocol):
         """Start to answer."""
         if self.parser.should_upgrade():
             if self.parser.get_method() == b"CONNECT":
-                self._stop(MALFORMED)
+                self._stop("invalid_http")
             return  # the parser reads the whole head again, without the upgrade
         self._in_head = False
         self._unseen = 0
         if len(self.pipeline) >= PIPELINE:
-            self._stop(MALFORMED)
+            self._stop("invalid_http")
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
@@ -178,8 +178,8 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._clients[-1].arrived = True
             super().on_message_complete()
 
-    def _stop(self, refusal: Refusal) -> None:
-        self._refusal = refusal
+    def _stop(self, code: str) -> None:
+        self._refusal = code
         raise _Refused
 
     def _await_head(self) -> None:
@@ -187,17 +187,17 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _head_is_late(self) -> None:
         if self._in_head:
-            self._refuse(self._limits.late_head)
+            self._refuse("head_timeout")
         elif not self.transport.is_closing():
             self._policy.closed("head_timeout")
             self._close()
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, code: str) -> None:
         """Answer, and discard what the client still sends, so that it can read the answer."""
         if self._deaf:
             return
         self._deaf = True
-        self._policy.closed(refusal.code)
+        self._policy.closed(code)
         running = self.cycle is not None and not self.cycle.response_complete
         if running:
             # The application is notified that the client is gone.
@@ -208,7 +208,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 # The client would read this as (a part of) the answer to an earlier request.
                 self.transport.abort()
                 return
-        self.transport.write(rendered(refusal))
+        self.transport.write(self._limits.refusal(code))
         self.transport.write_eof()
         self._abort_later(LINGER_SECONDS)
 

@@ -120,7 +120,6 @@ def test_settings_can_be_read_in_a_terminal(
     assert "TRANSLUCENT_PORT=8000" in lines
     assert max(map(len, lines)) <= 80
     assert not any(line.startswith("|") for line in lines)
-    assert run("settings", "--markdown").stdout == run("settings").stdout
 
 
 def test_translate_hands_texts_and_every_option_on(taken: list[BulkOptions]) -> None:

@@ -1,6 +1,8 @@
 """Pictures hold every label where a reader expects it: no empty boxes, nothing cut, Arabic from right to left."""
 
+import importlib
 import io
+import sys
 import unicodedata
 from collections.abc import Callable
 from itertools import combinations
@@ -15,7 +17,7 @@ from PIL import Image
 
 from service.figures.figure import one
 from service.figures.labels import labels
-from service.figures.rasteriser import drawable, open_rasteriser, with_drawing_library, with_vips
+from service.figures.rasteriser import drawable, open_rasteriser
 from service.figures.renderer import FigureRenderer
 from service.figures.vega_lite import specification
 from tests.figures.maps import make_map
@@ -41,10 +43,12 @@ def svg_of(*texts: str) -> str:
 
 
 @pytest.fixture(params=["libvips", "vl-convert"])
-def rasterised(request: pytest.FixtureRequest) -> Pixels:
+def rasterised(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pixels:
     """Return a function that gives the pixels of an SVG as grey values, black on white, with and without libvips."""
-    assert with_vips() is not None, "the tests want the extra png"
-    rasterise = (open_rasteriser if request.param == "libvips" else with_drawing_library)(vl_convert)
+    importlib.import_module("pyvips")  # the tests want the extra png
+    if request.param == "vl-convert":
+        monkeypatch.setitem(sys.modules, "pyvips", None)
+    rasterise = open_rasteriser(vl_convert)
 
     def pixels(svg: str) -> npt.NDArray[np.uint8]:
         picture = Image.open(io.BytesIO(rasterise(svg, 1.0))).convert("RGBA")

@@ -2,10 +2,9 @@
 
 import hmac
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from limits import RateLimitItem
 from starlette.requests import Request
 from starlette.types import Scope
 
@@ -27,6 +26,7 @@ NO_ADMIN = (
 )
 WRONG_ADMIN = "This route requires the operator's token: `Authorization: Bearer TOKEN`."
 FAILURES = "20/minute"  # wrong keys and tokens of one address
+FAILED_TOO_OFTEN = "too many wrong keys or tokens came from your address"
 
 
 class AccessRules:
@@ -61,7 +61,7 @@ class AccessRules:
             return
         if self.keys is None:
             # No content of a body could change this.
-            await self._refuse_where_full(scope, f"address:{context_of(scope).address}", self.for_addresses)
+            await self._limit(None, scope)
             return
         await self.keys.reload_if_due()
         key = bearer(scope)
@@ -69,9 +69,9 @@ class AccessRules:
             return
         owner = self.keys.owner(key)
         if owner is None:
-            await self._count(None, scope, 1)
+            await self._limit(None, scope, 1)
             await self._fail(scope, WRONG_KEY, "invalid_key")
-        await self._refuse_where_full(scope, f"key:{owner}", self.for_keys)
+        await self._limit(owner, scope)
         context_of(scope).key, context_of(scope).key_hash = owner, digest(key)
 
     async def after_body(self, scope: Scope) -> None:
@@ -85,7 +85,7 @@ class AccessRules:
         if keys is not None and key is not None:
             context.key = keys.owner(key)
             context.key_hash = None if context.key is None else digest(key)
-        await self._count(context.key, scope, cost_of(fields))
+        await self._limit(context.key, scope, cost_of(fields))
         if context.key is not None:
             return
         if key is not None:
@@ -102,8 +102,8 @@ class AccessRules:
         # People choose tokens: after too many wrong guesses an address does not learn whether the next one is right.
         exceeded = await self.limits.full(self._failures(scope), self.for_failures)
         if exceeded is not None:
-            raise too_many_failures(exceeded)
-        await self._count(None, scope, 1)
+            raise slow_down(FAILED_TOO_OFTEN, exceeded)
+        await self._limit(None, scope, 1)
         offered = (bearer(scope) or "").encode("utf-8", "surrogatepass")
         if not hmac.compare_digest(offered, token.encode()):
             await self._fail(scope, refusal, "invalid_token")
@@ -112,23 +112,19 @@ class AccessRules:
         """Count a wrong key or token, with or without other limits, and raise ApiError."""
         exceeded = await self.limits.count(self._failures(scope), self.for_failures)
         if exceeded is not None:
-            raise too_many_failures(exceeded)
+            raise slow_down(FAILED_TOO_OFTEN, exceeded)
         raise ApiError(message, status=403, code=code)
 
-    async def _count(self, owner: str | None, scope: Scope, cost: int) -> None:
+    async def _limit(self, owner: str | None, scope: Scope, cost: int = 0) -> None:
+        """Count a request as so many calls; without a cost, only raise ApiError if no further one is allowed."""
         limits = self.for_addresses if owner is None else self.for_keys
         if not limits or scope["path"] == METRICS:
             return
         client = f"address:{context_of(scope).address}" if owner is None else f"key:{owner}"
-        exceeded = await self.limits.count(client, limits, cost)
+        exceeded = await (self.limits.count(client, limits, cost) if cost else self.limits.full(client, limits))
         if exceeded is not None:
-            raise too_many(exceeded, cost)
-
-    async def _refuse_where_full(self, scope: Scope, client: str, limits: Sequence[RateLimitItem]) -> None:
-        if limits and scope["path"] != METRICS:
-            exceeded = await self.limits.full(client, limits)
-            if exceeded is not None:
-                raise too_many(exceeded)
+            counts = f", and this one counts as {cost} because of its texts" if cost > 1 else ""
+            raise slow_down(f"{exceeded.limit} are allowed{counts}", exceeded)
 
     def _failures(self, scope: Scope) -> str:
         return f"failures:{context_of(scope).address}"
@@ -188,18 +184,11 @@ def missing_key(path: str) -> ApiError:
     return ApiError(NO_KEY, status=401, code="key_required", headers={"WWW-Authenticate": "Bearer"})
 
 
-def too_many(exceeded: Exceeded, cost: int = 1) -> ApiError:
-    """Return the answer to a client that must wait; `cost` is the number of requests that its own counted as."""
-    counts = f", and this one counts as {cost} because of its texts" if cost > 1 else ""
-    return _slow_down(f"Slowdown: {exceeded.limit} are allowed{counts}; try again in {exceeded.seconds} s.", exceeded)
-
-
-def too_many_failures(exceeded: Exceeded) -> ApiError:
-    """Return the answer to an address that has sent too many wrong keys or tokens."""
-    return _slow_down(
-        f"Slowdown: too many wrong keys or tokens came from your address; try again in {exceeded.seconds} s.", exceeded
+def slow_down(why: str, exceeded: Exceeded) -> ApiError:
+    """Return the answer to a client that must wait."""
+    return ApiError(
+        f"Slowdown: {why}; try again in {exceeded.seconds} s.",
+        status=429,
+        code="rate_limit",
+        headers={"Retry-After": str(exceeded.seconds)},
     )
-
-
-def _slow_down(message: str, exceeded: Exceeded) -> ApiError:
-    return ApiError(message, status=429, code="rate_limit", headers={"Retry-After": str(exceeded.seconds)})

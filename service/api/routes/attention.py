@@ -81,7 +81,10 @@ async def attention(
     async def make() -> Response:
         own = job
         if before is not None:
-            own = replace(job, text=await deadline.wait_for(_pivot_text(before, translators[0], job, deadline.at)))
+            check_room([before, translators[0]], deadline.at)
+            work = before.translate([job.text], job.options.translation, deadline=deadline.at)
+            [between] = await deadline.wait_for(work)
+            own = replace(job, text=between.text)
         maps = await deadline.wait_for(_maps(translators, own, fields, deadline.at))
         naming = naming_of(shown, fields.other_text)
         return await deadline.wait_for(represent(maps, fields, naming, renderer))
@@ -115,13 +118,6 @@ async def _sentence(
 
     key = [embedder.digest, fields.text, fields.specials, cache_key(fields)]
     return await tagged(request, key, make, stable=bool(fields.digests))
-
-
-async def _pivot_text(before: Translates, after: Translates, job: Job, deadline: float) -> str:
-    """Return the source of the second leg: the text in the pivot language."""
-    check_room([before, after], deadline)
-    [found] = await before.translate([job.text], job.options.translation, deadline=deadline)
-    return found.text
 
 
 def _translators(service: Service, pair: Pair, fields: AttentionRequest) -> list[Translates]:

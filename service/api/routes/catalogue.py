@@ -13,7 +13,7 @@ from service.api.languages import language_name
 from service.api.rendering import timestamp
 from service.api.schemas.common import Schema
 from service.api.state import Service
-from service.engine import Languages, ModelInfo, ModelState, ModelStateName, pairs_of
+from service.engine import ModelInfo, ModelState, ModelStateName, pairs_of
 
 router = APIRouter(tags=["Models"])
 
@@ -90,23 +90,13 @@ class GlossarySchema(Schema):
 @router.get("/languages", response_model=list[Language])
 async def list_languages(service: ServiceDep) -> JSONResponse:
     """List the languages and the targets of each, which include itself."""
-    return JSONResponse(
-        [
-            {
-                "code": code,
-                "name": language_name(code),
-                "targets": list(targets),
-                **({"pivots": pivots} if (pivots := pivots_of(code, service.languages)) else {}),
-            }
-            for code, targets in service.languages.targets.items()
-        ]
-    )
-
-
-def pivots_of(code: str, known: Languages) -> dict[str, str]:
-    """Return the targets of a language that are translated in two legs, with the language between them."""
-    pivoted = (target for target in known.targets[code] if (code, target) in known.pivoted)
-    return dict.fromkeys(pivoted, known.pivot or "")
+    known = service.languages
+    listed: list[dict[str, Any]] = []
+    for code, targets in known.targets.items():
+        listed.append({"code": code, "name": language_name(code), "targets": list(targets)})
+        if pivoted := [target for target in targets if (code, target) in known.pivoted]:
+            listed[-1]["pivots"] = dict.fromkeys(pivoted, known.pivot)
+    return JSONResponse(listed)
 
 
 @router.get("/glossaries", response_model=list[GlossarySchema])

@@ -14,7 +14,7 @@ from service.api.errors import invalid
 from service.api.openapi import errors_of
 from service.api.schemas.common import ApiKey, Fields, Schema, Texts
 from service.api.sentence_attention import EMBEDDINGS, embedder_of
-from service.embedding import Embedded, Embedder
+from service.embedding import Embedder
 
 router = APIRouter(tags=["Embeddings"], route_class=DirectRoute)
 
@@ -77,13 +77,9 @@ def _answer(embedder: Embedder, texts: Sequence[str], fields: EmbedRequest) -> A
         "embeddings": vectors,
         "languages": [dict(zip(manifest.languages, _rounded(each.languages), strict=True)) for each in found],
         "domains": [dict(zip(manifest.domains, _rounded(each.domains), strict=True)) for each in found],
-        "tokens": [_tokens(each) for each in found],
+        "tokens": [each.attention.shape[1] for each in found],
     }
 
 
 def _rounded(values: Any) -> Vector:
     return np.round(values.astype(np.float64), DIGITS).tolist()  # type: ignore[no-any-return]
-
-
-def _tokens(found: Embedded) -> int:
-    return int(found.attention.shape[1])

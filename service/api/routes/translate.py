@@ -1,11 +1,11 @@
 """POST /translate: LibreTranslate-compatible, with additional fields."""
 
 from fastapi import APIRouter
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
-from service.api.checks import AUTO, check_format, check_languages, check_texts, search_options, served_pair
+from service.api.checks import AUTO, check_languages, check_texts, search_options, served_pair, shortened
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
-from service.api.errors import invalid
+from service.api.errors import ApiError, invalid
 from service.api.openapi import errors_of
 from service.api.schemas.translate import FORMATS, TranslateRequest, TranslateResponse
 from service.api.translation import Job, respond, run_job
@@ -16,7 +16,7 @@ router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 
 
 @router.post("/translate", response_model=TranslateResponse, responses=errors_of(404))
-async def translate(fields: TranslateRequest, service: ServiceDep, context: ContextDep) -> JSONResponse:
+async def translate(fields: TranslateRequest, service: ServiceDep, context: ContextDep) -> Response:
     """Translate a text or a list of texts; fields come from JSON, or from the query string and a form together."""
     job = job_of(fields, service.settings, service.languages)
     context.count(job.texts)
@@ -34,7 +34,8 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
         pair = known.pair(fields.source, fields.target, direct=bool(fields.model))
         if pair is None:  # only then does each tag need a check
             check_languages(known, source=fields.source, target=fields.target)
-    check_format(fields.format, FORMATS)
+    if fields.format not in FORMATS:
+        raise ApiError(f"{shortened(fields.format)} format is not supported", code="unsupported_format", param="format")
     if fields.format == "html" and fields.details:
         raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
     source, target = pair or served_pair(fields.source, fields.target, known, fields.model)
