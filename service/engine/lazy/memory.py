@@ -63,7 +63,7 @@ def map_large_blocks() -> None:
     """Make the C library map each large block by itself, so that the weights of a closed model leave no gaps.
 
     By default glibc raises its threshold for this to the largest block that was ever freed, up to 32 MB, and keeps
-    twice as much free memory. Beside a threshold of ours it would keep 128 kB, and every step would map its memory anew.
+    twice as much free memory. Beside a threshold of ours it would keep 128 kB, and each step would map its memory anew.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
