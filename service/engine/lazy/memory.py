@@ -22,7 +22,8 @@ MEBIBYTE = 2**20
 PACKED_WEIGHTS = {"int8": 3, "fp16": 8, "fp32": 3}  # bytes of memory for each byte of graphs and weights
 TOKENIZER_TABLES = 30  # bytes of memory for each byte of a tokenizer's file
 FIXED = 16 * MEBIBYTE
-M_MMAP_THRESHOLD = -3  # malloc.h
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
+KEPT_FREE = 8 * MEBIBYTE  # for the next step of a decode thread
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -61,11 +62,13 @@ def _size(path: Path) -> int:
 def map_large_blocks() -> None:
     """Make the C library map each large block by itself, so that the weights of a closed model leave no gaps.
 
-    By default glibc raises its threshold for this to the largest block that was ever freed, up to 32 MB.
+    By default glibc raises its threshold for this to the largest block that was ever freed, up to 32 MB, and keeps
+    twice as much free memory. Beside a threshold of ours it would keep 128 kB, and each step would map its memory anew.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(M_MMAP_THRESHOLD, MEBIBYTE)
+        mallopt(M_TRIM_THRESHOLD, KEPT_FREE)
 
 
 def release_memory() -> None:

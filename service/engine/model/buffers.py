@@ -89,10 +89,6 @@ class StateBuffer:
         self.array = np.zeros(shape, before.dtype)
         self.array[part] = before[part]
 
-    def is_wide(self, needed: int) -> bool:
-        """Return whether the variable axis has a third more entries than needed."""
-        return self.length * 3 // 4 >= needed
-
     def fit(self, needed: int, rows: int) -> None:
         """Give the variable axis exactly `needed` entries; keep those of the first `rows`, with padding after them."""
         assert self.axis is not None

@@ -59,6 +59,7 @@ class CpuDecoderState:
         self._total = np.zeros(1, np.int32)
         self._candidates = np.zeros(1, np.int64)
         self._top: tuple[Array, Array]
+        self._present: tuple[IntArray, Array, Candidates]  # tokens, lengths and candidates of the present sentences
         self.set_candidates(candidates)
 
     def join(self, encoded: Encoded, sentences: Sequence[int], places: Sequence[int] | None = None) -> None:
@@ -95,22 +96,23 @@ class CpuDecoderState:
 
     def step(self, tokens: IntArray) -> Candidates:
         """Feed every row its token, [B, K], and give what may follow."""
-        size = self._size
         if not self._settled:
             self._settle()
         self._longest += 1
         if self._longest > self._tokens_held:
             self._lengthen_caches(self._longest)
-        self._tokens[:size] = tokens
-        self._total[0] = self._longest
         if not self._bound:
             self._choose_binding()
             if self._binding.version != self._version:
                 self._bind()
-            self._bound = True
+            size, found = self._size, Candidates(*(top[: self._size] for top in self._top))
+            self._present, self._bound = (self._tokens[:size], self._lengths[: size * self._beam_size], found), True
+        inputs, lengths, candidates = self._present
+        inputs[:] = tokens
+        self._total[0] = self._longest
         self._binding.run()
-        self._lengths[: size * self._beam_size] += 1
-        return Candidates(self._top[0][:size], self._top[1][:size])
+        lengths += 1
+        return candidates
 
     def reorder(self, parents: IntArray | None) -> None:
         """Make every row, [B * K], continue row `parents` of the step just taken."""
@@ -144,6 +146,7 @@ class CpuDecoderState:
         graphs = self._graphs
         fixed = [spec for spec in graphs.state if spec.kind == "fixed"]
         self._memory = {spec.name: StateBuffer(spec, 1) for spec in graphs.memory}
+        self._held = dict.fromkeys(STEPS, 1)  # the length of memory along S and O
         self._caches = {spec.name: StateBuffer(spec, LEAST_TOKENS) for spec in graphs.state if spec.kind == "cache"}
         self._tokens_held = LEAST_TOKENS
         self._room = 0  # sentences for which every buffer has room
@@ -215,32 +218,33 @@ class CpuDecoderState:
 
     def _widen_memory(self, before: int) -> None:
         """Make room for the longest sentence along S and O; exactly that if there was no sentence before."""
-        needed = self._needed()
-        for buffer in self._memory.values():
-            if buffer.axis is not None and (buffer.length < needed[buffer.letter] or not before):
-                self._fit(buffer, needed[buffer.letter], before)
+        for axis, needed in self._needed().items():
+            if self._held[axis] < needed or not before:
+                self._fit(axis, needed, before)
 
     def _settle(self) -> None:
         """Find the longest row, and cut memory that has been a third too wide for some steps."""
-        rows = self._size * self._beam_size
-        self._longest = int(self._lengths[:rows].max(initial=0))
-        needed = self._needed()
-        wide = [each for each in self._memory.values() if each.axis is not None and each.is_wide(needed[each.letter])]
+        self._longest = max(self._lengths[: self._size * self._beam_size].tolist(), default=0)
+        wide = {axis: needed for axis, needed in self._needed().items() if self._held[axis] * 3 // 4 >= needed}
         self._settled = not wide
         self._wide_steps = self._wide_steps + 1 if wide else 0
         if self._wide_steps > WIDE_STEPS:
-            for buffer in wide:
-                self._fit(buffer, needed[buffer.letter], self._size)
+            for axis, needed in wide.items():
+                self._fit(axis, needed, self._size)
             self._settled, self._wide_steps = True, 0
 
     def _needed(self) -> dict[str, int]:
         """Return the length that memory needs along S and O."""
         return {axis: round_up(max(self._extents[axis][: self._size]), step) for axis, step in STEPS.items()}
 
-    def _fit(self, buffer: StateBuffer, needed: int, sentences: int) -> None:
-        if buffer.length != needed:
-            buffer.fit(needed, sentences)
-            self._replaced()
+    def _fit(self, axis: str, needed: int, sentences: int) -> None:
+        if self._held[axis] == needed:
+            return
+        self._held[axis] = needed
+        for buffer in self._memory.values():
+            if buffer.letter == axis:
+                buffer.fit(needed, sentences)
+                self._replaced()
 
     def _replaced(self) -> None:
         """Record that an array has been replaced, so that bindings are out of date."""

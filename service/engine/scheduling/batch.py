@@ -18,7 +18,9 @@ from typing import Generic, NamedTuple, TypeVar
 from service.engine.jobs import Hypothesis, SearchTrace, SentenceJob
 from service.engine.model.buffers import plan_swap_remove, swap_remove
 from service.engine.model.interface import Encoded, Model
-from service.engine.search.beam_search import Beam, candidates_for
+from service.engine.search.beam_search import Beam
+from service.engine.search.beam_state import candidates_for
+from service.engine.search.greedy import Greedy
 from service.engine.search.trace import FOLLOWING
 from service.engine.search.value_search import CANDIDATES
 
@@ -44,7 +46,7 @@ class Batch(Generic[Owner]):
         self._model = model
         self._owners: list[Owner | None] = []  # None: the sentence has left
         self._left: list[int] = []  # their places, ascending: joining sentences take them, or the next step closes them
-        self._beam = Beam(beam_size, eos=model.eos, bos=model.bos)
+        self._beam = Greedy(model.eos, model.bos) if beam_size == 1 else Beam(beam_size, model.eos, model.bos)
         self._candidates = candidates_for(beam_size)
         self._decoder_state = model.decoder_state(beam_size, self._candidates)
 

@@ -18,32 +18,12 @@ A live hypothesis stays in the slot of the hypothesis it continues if possible (
 so that few rows of the model's state move.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from service.engine.jobs import FinishReason, FloatArray, IntArray
-from service.engine.search.beam_state import BeamState, Finished
+from service.engine.search.beam_state import IMPOSSIBLE, Advance, BeamState, Finished, candidates_for
 from service.engine.search.trace import BeamCandidates
-
-IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Advance:
-    """The results of a step: the moves of rows, and the finished sentences."""
-
-    parents: IntArray | None  # [B * K]: the row each row continues; None: every row continues itself
-    done: list[int]  # sentences that are finished, ascending
-
-
-def candidates_for(beam_size: int) -> int:
-    """Return the number of candidates per row that the search needs: enough to replace every finished hypothesis.
-
-    A single hypothesis needs three, because both a repetition and an early end may have to be skipped.
-    """
-    return max(2 * beam_size, 3)
 
 
 class Beam(BeamState):
@@ -51,10 +31,6 @@ class Beam(BeamState):
 
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
         """Advance by one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
-        if self.beam_size == 1 and not self._recorded and not self._has_prefixes:
-            advance = self._advance_greedily(ids, logprobs)
-            if advance is not None:
-                return advance
         size, read = self.size, (ids, logprobs)
         if self._recorded and not self._values.active:  # the search itself sees no more than without a recording
             given = candidates_for(self.beam_size)
@@ -96,46 +72,6 @@ class Beam(BeamState):
         start, longest = self._arrays["start"][: self.size], self._arrays["longest"][: self.size]
         last: npt.NDArray[np.bool_] = start + longest <= self._now + 1
         return last
-
-    def _advance_greedily(self, ids: IntArray, logprobs: FloatArray) -> Advance | None:
-        """Advance single hypotheses whose likeliest tokens are all allowed; return None if one is not allowed.
-
-        The result is that of the general method, which considers more; no continuation of </s> can ever beat it.
-        """
-        if self._allowed(ids, logprobs) is not logprobs:
-            return None
-        tokens, token_logprobs = self._likeliest(ids, logprobs)
-        gains = token_logprobs.ravel().tolist()
-        if min(gains) <= IMPOSSIBLE:
-            return None
-        scores: npt.NDArray[np.float64] = self._arrays["scores"][: self.size] + token_logprobs
-        chosen, last, eos = tokens.ravel().tolist(), self._last_steps(), self._eos
-        leaving = [at for at, token in enumerate(chosen) if token == eos or (last is not None and last[at])]
-        for index in leaving:
-            self._finish_single(index, chosen[index], gains[index], float(scores[index, 0]))
-        self._append_step(BeamCandidates(self._own_slots[: self.size], tokens, token_logprobs, scores))
-        return Advance(None, leaving)
-
-    def _finish_single(self, index: int, token: int, gain: float, total: float) -> None:
-        """Record the end of a single hypothesis with this token; `total` is the sum of its log-probabilities."""
-        step = self._steps(index)
-        score = total / float((step + 1) ** self._arrays["penalty"][index])
-        reason: FinishReason = "eos" if token == self._eos else "length"
-        whole = not self._values.active or self._values.complete(index, 0)
-        self._finished[index] = [Finished(score, step, 0, token, gain, reason, whole)]
-
-    def _likeliest(self, ids: IntArray, logprobs: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Return the token that each single hypothesis goes on with, and its log-probability, [B, 1] each."""
-        if not self._values.active:
-            return ids[:, 0, :1], logprobs[:, 0, :1]
-        obvious = self._values.obvious(ids, logprobs)
-        if obvious is not None:
-            return obvious
-        found = self._values.extend(ids, logprobs, candidates_for(1))
-        # Added in the order of _ranked, so that ties are broken alike.
-        ranks = self._arrays["scores"][: self.size, :, None] + found.logprobs + found.rewards
-        at = (self._own_rows[: self.size, 0], 0, ranks[:, 0].argmax(axis=1))
-        return found.ids[at][:, None], found.logprobs[at][:, None]
 
     def _ranked(self, ids: IntArray, logprobs: FloatArray) -> BeamCandidates:
         """Return the best 2 * K continuations of every sentence, best first, [B, 2 * K]."""
@@ -200,8 +136,6 @@ class Beam(BeamState):
     def _assign_slots(self, candidates: BeamCandidates) -> BeamCandidates:
         """Assign slots to the live hypotheses, best first: the best child gets its parent's, the others free ones."""
         size, beam_size = candidates.tokens.shape
-        if beam_size == 1:
-            return candidates
         own, rows = self._own_slots[:size], self._own_rows[:size]
         # Worst first, so that the best child keeps a slot that several claim.
         occupant = np.full((size, beam_size), -1)
@@ -235,10 +169,8 @@ class Beam(BeamState):
         done: npt.NDArray[np.bool_] = last | hopeless | enough
         return done
 
-    def _row_parents(self, parents: IntArray, done: npt.NDArray[np.bool_]) -> IntArray | None:
+    def _row_parents(self, parents: IntArray, done: npt.NDArray[np.bool_]) -> IntArray:
         """Convert slots within sentences to rows of the batch; sentences that leave need no moves."""
-        if self.beam_size == 1:
-            return None
         if np.count_nonzero(done):
             parents = np.where(done[:, None], self._own_slots[: self.size], parents)
         rows: IntArray = (self._own_rows[: self.size] * self.beam_size + parents).ravel()

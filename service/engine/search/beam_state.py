@@ -4,6 +4,7 @@ A step keeps only back-pointers: token, log-probability and the slot it continue
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,24 @@ from service.engine.search.trace import BeamCandidates, Recorder
 from service.engine.search.value_search import ValueSearch
 from service.engine.values.constraints import ValueConstraints
 
+IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 _ENDLESS = 2**62  # the maximum length where there is no sentence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advance:
+    """The results of a step: the moves of rows, and the finished sentences."""
+
+    parents: IntArray | None  # [B * K]: the row each row continues; None: every row continues itself
+    done: list[int]  # sentences that are finished, ascending
+
+
+def candidates_for(beam_size: int) -> int:
+    """Return the number of candidates per row that the search needs: enough to replace every finished hypothesis.
+
+    A single hypothesis needs three, because both a repetition and an early end may have to be skipped.
+    """
+    return max(2 * beam_size, 3)
 
 
 class Finished(NamedTuple):

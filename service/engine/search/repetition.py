@@ -16,6 +16,28 @@ _NOTHING = -1  # the value of the positions before the first token: equal to no 
 _ENDLESS = np.iinfo(np.int32).max  # a limit that no translation reaches
 
 
+def last_runs(source_ids: Sequence[int]) -> list[int]:
+    """Return the run of each period, from 1 on, at which it may not go on in the translation of a source."""
+    runs: list[int] = (run_limits(source_ids) - 1).tolist()
+    return runs
+
+
+def too_long(ids: list[int], last: list[int]) -> tuple[list[int], int]:
+    """Return the tokens that would prolong a cycle of one hypothesis too far, and after how many more any could."""
+    token, slack, found = ids[-1], last[0], []
+    recent = ids[-2 : -MAX_PERIOD - 2 : -1]
+    if token not in recent:
+        return [], slack
+    for period, earlier in enumerate(recent, 1):
+        run, most = 0, min(last[period - 1], len(ids) - period)
+        while earlier == token and run < most and ids[-1 - run] == ids[-1 - run - period]:
+            run += 1
+        slack = min(slack, last[period - 1] - run)
+        if run == last[period - 1]:
+            found.append(ids[-period])
+    return found, slack
+
+
 class RepetitionGuard:
     """The last tokens and running cycles of B sentences with K beams; along axis 0, entry -p belongs to period p."""
 
