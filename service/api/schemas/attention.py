@@ -85,12 +85,9 @@ class AttentionRequest(FigureRequest, Decoding):
         "read this text otherwise, the answer is 400"
     )  # fmt: skip
     leg: OptionalWholeNumber = Field(
-        None,
-        ge=1,
-        le=2,
-        description="Only for a pair that is translated through a pivot language, and required there: 1 is the "
-        "translation of the text into the pivot language, 2 the translation of that text into the target language",
-    )
+        None, ge=1, le=2, description="Only for a pair that is translated through a pivot language, and required "
+        "there: 1 is the translation into the pivot language, 2 the translation of that text into the target language"
+    )  # fmt: skip
     kind: Kind = Field(
         "cross", description="Which attention; `occlusion` is no attention but what each target token loses in "
         "log-probability if a part of the source is removed; `sentence` is that of the sentence embedding of `text` "
