@@ -164,7 +164,8 @@ class Greedy:
             ids, logprobs = ids[:, :, : candidates_for(1)], logprobs[:, :, : candidates_for(1)]
         if self._has_prefixes:
             ids, logprobs = self._in_prefix(ids, logprobs)
-        totals = np.array([[sentence.total] for sentence in self._sentences]) + logprobs[:, 0]
+        before: npt.NDArray[np.float64] = np.array([[sentence.total] for sentence in self._sentences])
+        totals = before + logprobs[:, 0]
         ranks = totals if rewards is None else totals + rewards[:, 0]
         if self._recorded:
             self._record_step(read, ids, logprobs, totals, ranks)
