@@ -37,7 +37,6 @@ class DecodeLoop:
         self._step_run, self._join_run = f"decoder {number}", f"join {number}"  # the kinds of run that may fail
         self._batches: dict[BatchKey, RunningBatch] = {}
         self._next_deadline = float("inf")  # no running sentence expires before this
-        self._streams = False  # whether a sentence with a listener has joined since none was running
 
     def turn(self) -> bool:
         """Wait for work and run one step; return False if the worker ends."""
@@ -61,7 +60,6 @@ class DecodeLoop:
                 break  # the run failed, and no sentence is left
 
         if not self._rows:
-            self._streams = False
             self._table.idle(self._number)
 
     def _drop_expired(self, now: float) -> None:
@@ -91,7 +89,6 @@ class DecodeLoop:
         for request in requests:
             request.joined = now
             self._next_deadline = min(self._next_deadline, request.deadline)
-            self._streams |= request.job.listener is not None
         try:
             for key, of_batch in self._by_batch(requests).items():
                 if key not in self._batches:

@@ -101,10 +101,6 @@ class Greedy:
         swap_remove(self._sentences, len(removed), holes, movers)
         self._has_prefixes &= bool(self._sentences)
 
-    def latest(self, index: int) -> tuple[int, float]:
-        """Return the last token of a sentence, and its log-probability."""
-        return self._sentences[index].ids[-1], self._sentences[index].logprobs[-1]
-
     def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
         """Return the hypothesis of a sentence that is done."""
         return (self._sentences[index].hypothesis(self._eos),)

@@ -1,1 +1,1 @@
-"""One text through one model: its sentences, their runs, given translations, streams and the legs of a pivot."""
+"""One text through one model: its sentences, their runs, given translations, and the legs of a pivot."""
