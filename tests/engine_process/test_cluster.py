@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from service.bundle.load import Bundle, load_bundle
 from service.engine.errors import BundleIncompatible, DeadlineExceeded, InvalidInput, NotReady, Overloaded
 from service.engine.events import EngineEvent, LoadChanged, RequestRejected, SentenceFinished, ignore_event
-from service.engine.jobs import ScoringRequest, WeightSelection
+from service.engine.jobs import ScoringRequest, SentenceResult, WeightSelection
 from service.engine.loader import EngineSettings, load_worker
 from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine_process.client.cluster import EngineCluster
@@ -102,11 +103,21 @@ def test_a_caller_who_leaves_frees_the_place(worker: Any, events: list[EngineEve
     assert finished(events) < 2000
 
 
+def submitted(worker: Any) -> Future[SentenceResult]:
+    """Submit a sentence; a full queue that is known already refuses at once."""
+    try:
+        return worker.submit_all([SLOW])[0]
+    except Overloaded as error:
+        refused: Future[SentenceResult] = Future()
+        refused.set_exception(error)
+        return refused
+
+
 def test_refusals_come_back_as_what_they_are(cluster: EngineCluster, bundle: Bundle, events: list[EngineEvent]) -> None:
     tight = EngineSettings(worker=WorkerSettings(budget=Budget(rows=8, queued_sentences=1)))
     with opened(cluster, bundle, tight, events) as worker:
-        futures = [worker.submit_all([SLOW])[0] for _ in range(60)]
-        errors = [error for future in futures if (error := future.exception(60)) is not None]
+        outcomes = [submitted(worker) for _ in range(60)]
+        errors = [error for each in outcomes if (error := each.exception(60)) is not None]
         assert {type(error) for error in errors} == {Overloaded}
         assert all(error.retry_after >= 1.0 for error in errors)
         wait_until(lambda: not worker.status.queue.full)  # the last report is a moment old
