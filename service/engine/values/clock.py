@@ -47,21 +47,30 @@ _NOT_BEFORE = re.compile(
     r"|spielstand|endstand|vers(?:e|en)?|kapitel)\b[^.!?;]{0,24}$",
     re.IGNORECASE,
 )
+_HALF_NAMED = re.compile(
+    r"\s(?:morgens|früh|vormittags|mittags|nachmittags|abends|nachts|am (?:Morgen|Vormittag|Mittag|Nachmittag|Abend)"
+    r"|in der (?:Früh|Nacht)|du (?:matin|soir)|de (?:l['’]après-midi|la nuit))\b",
+    re.IGNORECASE,
+)
+_LENGTH = re.compile(r"\sd(?:e\s|['’])")  # à 3 h de route
+_FROM_TO = re.compile(r"\s?(?:à|-|–)\s?\d")
 _LIST = r"(?:\d{1,2}:[0-5]\d(?:\s?[ap]\.?m\.?)?\s?(?:,|-|–|/|&|\w{1,5})\s?){0,4}"  # times before this one: from 9:30 to
 _SMALL = re.compile(r"(?:^|[^\w\s]\s?|\s)(?:[^\W\d_A-ZÀ-ÖØ-Þ]\w*|[A-ZÀ-ÖØ-Þ]\w{0,3})\s$")  # no name: the, The, an early
 _HALF_OF_RANGE = re.compile(
     r"\s?(?:-|–|to|and|or|until|till)\s?(?P<hour>\d{1,2})(?:[:.][0-5]\d)?\s?(?P<half>[AaPp])\.?[Mm]\b"
 )
-_HOURS: Sequence[str] = ("hour", "hour2", "hour3", "hour4", "hour5")
+_HOURS: Sequence[str] = ("hour", "hour2", "hour3", "hour4", "hour5", "hour6")
 _MINUTES: Sequence[str] = ("minute", "minute2", "minute3", "minute5")
 
 
 def is_time_of_day(match: re.Match[str], language: str) -> bool:
     """Return whether a match of the pattern of times is one, by its own letters or the words beside it."""
-    if not match["minute2"] or match["uhr"]:
-        return True
     before = match.string[max(0, match.start() - _WINDOW) : match.start()]
     after = match.string[match.end() : match.end() + _WINDOW]
+    if match["hour6"]:
+        return _is_french_hour(before, after, language)
+    if not match["minute2"] or match["uhr"]:
+        return True
     if int(match["hour2"]) > 24 or _NOT_BEFORE.search(before) or _NOT_AFTER.match(after):
         return False
     if _half_of_range(match):
@@ -70,6 +79,23 @@ def is_time_of_day(match: re.Match[str], language: str) -> bool:
     if follows_time_words(before, language):
         return True
     return following is not None and following.match(after) is not None and (not before or bool(_SMALL.search(before)))
+
+
+def _is_french_hour(before: str, after: str, language: str) -> bool:
+    """Return whether "10 h" is a time of day: "à 10 h" is one, "10 h" and "un trajet de 10 h" are lengths of time."""
+    if language_of(language) != "fr" or (_LENGTH.match(after) and not _HALF_NAMED.match(after)):
+        return False
+    if re.search(r"\b(?:de|depuis)\s$", before, re.IGNORECASE):
+        return _FROM_TO.match(after) is not None
+    return follows_time_words(before, language) or re.search(r"\d\s?h?\s?(?:à|-|–)\s?$", before) is not None
+
+
+def hours_in(match: re.Match[str], source: str, target: str) -> str | None:
+    """Return "10 h" as a length of time in the target language; None if it is not certain to be one."""
+    words = {"en": ("hour", "hours"), "de": ("Stunde", "Stunden")}.get(language_of(target))
+    if words is None or language_of(source) != "fr":
+        return None
+    return f"{match['hour6']} {words[int(match['hour6']) != 1]}"
 
 
 def follows_time_words(before: str, language: str) -> bool:
@@ -90,6 +116,9 @@ def written_time(match: re.Match[str], target: str) -> str:
         if not 1 <= hour <= 12 or language_of(target) == "en":
             return match[0]
         hour = on_24_hours(hour, half == "p")
+    elif minutes is None and language_of(target) == "en" and 1 <= hour <= 12:
+        # A model that writes "am" or "pm" guesses; where the text says it, only the figure is kept: 8 Uhr abends.
+        return match[0] if _HALF_NAMED.match(match.string, match.end()) else f"{hour} o'clock"
     return time_in(hour, minutes, target) or match[0]
 
 

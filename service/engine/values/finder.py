@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from service.engine.values.clock import is_time_of_day, written_time
+from service.engine.values.clock import hours_in, is_time_of_day, written_time
 from service.engine.values.code_rows import joined_codes
 from service.engine.values.locales import amount_in, number_in, percent_in
 from service.engine.values.patterns import HAS_DIGIT, MAY_HOLD_VALUES, TRIGGERS, UNIT, scanner
@@ -85,9 +85,12 @@ def _value(kind: Kind, match: re.Match[str], rules: ValueRules) -> Value | None:
         if (start, end) != match.span():
             kind = Kind.CODE
     if kind is Kind.TIME and not is_time_of_day(match, rules.source):
-        return Value(Kind.NUMBER, start, end, text[start:end], text[start:end])
+        length = hours_in(match, rules.source, rules.target) if match["hour6"] and rules.localized else None
+        end = match.end("hour6") if match["hour6"] and length is None else end
+        return Value(Kind.NUMBER, start, end, text[start:end], length or text[start:end])
     if kind is Kind.TIME and _is_left_as_it_is(match, rules):
-        kind, end = (Kind.TIME, match.end("minute2")) if match["minute2"] else (Kind.NUMBER, match.end("hour4"))
+        hour = "hour6" if match["hour6"] else "hour4"
+        kind, end = (Kind.TIME, match.end("minute2")) if match["minute2"] else (Kind.NUMBER, match.end(hour))
         return Value(kind, start, end, text[start:end], text[start:end])
     written = text[start:end]
     if kind in _WRITTEN and rules.localized:
@@ -100,7 +103,7 @@ def _value(kind: Kind, match: re.Match[str], rules: ValueRules) -> Value | None:
 
 def _is_left_as_it_is(match: re.Match[str], rules: ValueRules) -> bool:
     """Return whether a time keeps its digits while "Uhr" is translated: 8 Uhr abends."""
-    if not match["hour4"] and not match["uhr"]:
+    if not match["hour4"] and not match["hour6"] and not match["uhr"]:
         return False
     return not rules.localized or _time(match, rules) in (match[0], match[0].removesuffix("Uhr").rstrip())
 
