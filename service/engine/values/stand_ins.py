@@ -18,7 +18,8 @@ _COUNT = re.compile(
     r"%(?:\d+\$)?[-+#0]?\d*(?:\.\d+)?(?:hh?|ll?|[zjtL])?[diufgn]"
     r"|[%$]?[({]{1,2}\s*(?:n|num|number|count|total|amount|size|quantity|\w+_(?:count|number)|num_\w+)\s*(?::[^{}]*)?[)}]{1,2}d?s?"
 )
-_IS_ONE = re.compile(r"(?:\s+(?!\w*[^s]s\b)[\w-]+){1,3}?\s+(?:is|was|has)\b")  # behind an English count of one thing
+# What stands behind an English count of one thing.
+_IS_ONE = re.compile(r"(?:\s{1,2}(?!\w{0,40}[^s]s\b)[\w-]{1,40}){1,3}?\s{1,2}(?:is|was|has)\b")
 _KEPT = re.compile(r"<[^<>]*>(?:\ue000\d+\ue000)?([^<>]*)<")  # in a marked value, numbered by service.markup
 CUT_KINDS = frozenset({Kind.TAG, Kind.ENTITY})
 """The parts of a sentence before and after these are translated apart."""
