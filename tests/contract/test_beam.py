@@ -10,7 +10,8 @@ from service.bundle.manifest import DecodingDefaults, EarlyStopping, SpecialIds
 from service.bundle.vocabulary import BOS, EOS, PAD
 from service.engine.attention.alignment import group
 from service.engine.jobs import Hypothesis
-from service.engine.search.beam_search import Beam, candidates_for
+from service.engine.search.beam_search import Beam
+from service.engine.search.beam_state import candidates_for
 from service.engine.search.options import complete, search_options
 from service.engine.text.segmentation import SegmentationOptions, segment_text
 from service.engine.text.tokenizer import Tokenizer, Tokenizers

@@ -58,11 +58,6 @@ async def test_a_translation_that_was_cut_off_has_details_without_an_end(transla
     assert sentence.alignment == ((0, 0),)
 
 
-async def test_a_stream_is_greedy(translator: Translator, worker: MirrorWorker) -> None:
-    assert [event async for event in translator.stream("I lost.")]
-    assert [job.search.beam_size for job in worker.jobs] == [1]
-
-
 async def test_alternatives_are_other_texts_best_first(translator: Translator, worker: MirrorWorker) -> None:
     [translation] = await translator.translate(["I lost. Go."], TranslationOptions(beam_size=2, alternatives=3))
     assert worker.jobs[0].search.beam_size == 4
