@@ -215,7 +215,7 @@ def test_a_text_is_cut_in_linear_time(attack: str) -> None:
     begun = time.process_time()
     segment_text(text, tokenizers, SegmentationOptions("en", 128, 256, values=ValueRules("en", "fr")))
     took = time.process_time() - begun
-    assert took < (2 if attack in ATTACKS else 10)  # half a second; the square of the length took minutes
+    assert took < (5 if attack in ATTACKS else 10)  # half a second, two on slow processors; the square took minutes
 
 
 def test_a_paragraph_of_many_runs_and_line_breaks_is_written_in_linear_time() -> None:
