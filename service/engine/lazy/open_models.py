@@ -21,6 +21,7 @@ from service.engine.scheduling.admission import LONGEST_WAIT
 RETRY_SECONDS = 5.0  # after a failed opening, before the next attempt; meanwhile requests get the same error
 TURN_SECONDS = 10.0  # that a busy model stays open while requests for others wait
 CHECK_SECONDS = 0.25  # between two checks of the memory in use, when requests end
+MOST_WAITING = 8192  # requests that may wait for one model to be opened
 _LOG = logging.getLogger(__name__)
 
 
@@ -95,6 +96,8 @@ class OpenModels:
                 "later.",
                 model.retry_at - self._clock(),
             )
+        if model.waiting >= MOST_WAITING:
+            raise Overloaded(f"Too many requests wait for the model {model.name} to be opened; try again later.")
 
     def recently_failed(self, model: ManagedModel) -> bool:
         """Return whether the last opening failed so recently that no new attempt is made."""

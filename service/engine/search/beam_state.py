@@ -51,26 +51,43 @@ class Finished(NamedTuple):
     whole: bool = True  # whether it holds all values of its sentence
 
 
-class BeamState:
+class Search:
+    """What greedy search and beam search share."""
+
+    def __init__(self, beam_size: int, eos: int, bos: int) -> None:
+        self._eos, self._bos = eos, bos
+        self._values = ValueSearch(beam_size, eos)
+        self._recorded = 0  # running sentences with a recorder
+        self._has_prefixes = False  # whether any sentence has had a prefix since there was none
+
+    @property
+    def has_values(self) -> bool:
+        """Return whether a running sentence has values, so that steps need more candidates."""
+        return self._values.active > 0
+
+    @property
+    def is_recorded(self) -> bool:
+        """Return whether the search of a running sentence is recorded, so that steps need more candidates."""
+        return self._recorded > 0
+
+
+class BeamState(Search):
     """The hypotheses of B sentences, K each; a sentence is identified by its index, 0 to B - 1."""
 
     def __init__(self, beam_size: int, eos: int, bos: int) -> None:
+        super().__init__(beam_size, eos, bos)
         self.beam_size = beam_size
         self.size = 0
-        self._eos, self._bos = eos, bos
         self._finished: list[list[Finished]] = []
         self._n_best: list[int] = []
         self._early_stopping: list[EarlyStopping | None] = []
         self._prefixes: list[tuple[int, ...]] = []
         self._recorders: list[Recorder | None] = []
-        self._recorded = 0  # running sentences with a recorder
         self._guard = RepetitionGuard(beam_size)
-        self._values = ValueSearch(beam_size, eos)
         self._now = 0  # steps so far: the place of the next one in the history
         self._oldest = 0  # no running sentence started sooner
         self._starting = False  # whether a running sentence has no token yet
         self._first_end = _ENDLESS  # no running sentence reaches its maximum length sooner
-        self._has_prefixes = False  # whether any sentence has had a prefix since the beam was empty
         self._own_rows = np.arange(0)[:, None]  # [capacity, 1]
         self._own_slots = np.zeros((0, beam_size), np.int64)  # [capacity, K]: 0 to K - 1 in each row
         one, per_slot = (0,), (0, beam_size)
@@ -94,16 +111,6 @@ class BeamState:
         """Return the inputs of the next step, [B, K]."""
         tokens: IntArray = self._arrays["tokens"][: self.size]
         return tokens
-
-    @property
-    def has_values(self) -> bool:
-        """Return whether a running sentence has values, so that steps need more candidates."""
-        return self._values.active > 0
-
-    @property
-    def is_recorded(self) -> bool:
-        """Return whether the search of a running sentence is recorded, so that steps need more candidates."""
-        return self._recorded > 0
 
     def add(
         self,

@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from service.engine.jobs import FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions, SearchTrace
 from service.engine.model.buffers import swap_remove
-from service.engine.search.beam_state import IMPOSSIBLE, Advance, candidates_for
+from service.engine.search.beam_state import IMPOSSIBLE, Advance, Search, candidates_for
 from service.engine.search.repetition import last_runs, too_long
 from service.engine.search.trace import BeamCandidates, Recorder
-from service.engine.search.value_search import ValueSearch
 from service.engine.values.constraints import ValueConstraints
 
 Forbidden = list[tuple[int, list[int]]]  # sentences, and the tokens that would prolong their cycles too far
@@ -44,30 +43,17 @@ class _Sentence:
         return Hypothesis(tuple(self.ids), tuple(self.logprobs), score, reason)
 
 
-class Greedy:
+class Greedy(Search):
     """The search of B sentences with one hypothesis each; the methods are those of `Beam`."""
 
     def __init__(self, eos: int, bos: int) -> None:
-        self._eos, self._bos = eos, bos
+        super().__init__(1, eos, bos)
         self._sentences: list[_Sentence] = []
-        self._values = ValueSearch(1, eos)
-        self._recorded = 0  # running sentences with a recorder
-        self._has_prefixes = False  # whether any sentence has had a prefix since there was none
 
     @property
     def tokens(self) -> IntArray:
         """Return the inputs of the next step, [B, 1]."""
         return np.array([[sentence.latest] for sentence in self._sentences], np.int64)
-
-    @property
-    def has_values(self) -> bool:
-        """Return whether a running sentence has values, so that steps need more candidates."""
-        return self._values.active > 0
-
-    @property
-    def is_recorded(self) -> bool:
-        """Return whether the search of a running sentence is recorded, so that steps need more candidates."""
-        return self._recorded > 0
 
     def add(
         self,

@@ -52,8 +52,10 @@ _HALF_NAMED = re.compile(
     r"|in der (?:Früh|Nacht)|du (?:matin|soir)|de (?:l['’]après-midi|la nuit))\b",
     re.IGNORECASE,
 )
-_LENGTH = re.compile(r"\sd(?:e\s|['’])")  # à 3 h de route
+LENGTH = re.compile(r"\sd(?:e\s|['’])")  # à 3 h de route
+_SINCE = re.compile(r"\b(?:de|depuis)\s$", re.IGNORECASE)
 _FROM_TO = re.compile(r"\s?(?:à|-|–)\s?\d")
+_FROM = re.compile(r"\d\s?h?\s?(?:à|-|–)\s?$")
 _LIST = r"(?:\d{1,2}:[0-5]\d(?:\s?[ap]\.?m\.?)?\s?(?:,|-|–|/|&|\w{1,5})\s?){0,4}"  # times before this one: from 9:30 to
 _SMALL = re.compile(r"(?:^|[^\w\s]\s?|\s)(?:[^\W\d_A-ZÀ-ÖØ-Þ]\w*|[A-ZÀ-ÖØ-Þ]\w{0,3})\s$")  # no name: the, The, an early
 _HALF_OF_RANGE = re.compile(
@@ -83,11 +85,11 @@ def is_time_of_day(match: re.Match[str], language: str) -> bool:
 
 def _is_french_hour(before: str, after: str, language: str) -> bool:
     """Return whether "10 h" is a time of day: "à 10 h" is one, "10 h" and "un trajet de 10 h" are lengths of time."""
-    if language_of(language) != "fr" or (_LENGTH.match(after) and not _HALF_NAMED.match(after)):
+    if language_of(language) != "fr" or (LENGTH.match(after) and not _HALF_NAMED.match(after)):
         return False
-    if re.search(r"\b(?:de|depuis)\s$", before, re.IGNORECASE):
+    if _SINCE.search(before):
         return _FROM_TO.match(after) is not None
-    return follows_time_words(before, language) or re.search(r"\d\s?h?\s?(?:à|-|–)\s?$", before) is not None
+    return follows_time_words(before, language) or _FROM.search(before) is not None
 
 
 def hours_in(match: re.Match[str], source: str, target: str) -> str | None:

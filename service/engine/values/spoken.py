@@ -7,7 +7,7 @@ import functools
 import re
 
 from service.bundle.spoken_clock import HOURS, phrases, spoken
-from service.engine.values.clock import follows_time_words
+from service.engine.values.clock import LENGTH, follows_time_words
 from service.engine.values.locales import language_of
 from service.engine.values.value import Kind, Value
 
@@ -18,7 +18,6 @@ _SIGNS = {
 }
 _CERTAIN = re.compile("clock|quarter|half|uhr|viertel|halb|moins", re.I)  # others may be ranges or lengths of time
 _RANGE = re.compile(r"\b(?:from|between|de|depuis|entre)\s$", re.I)
-_LENGTH = re.compile(r"\sd(?:e\s|['’])")
 _PLAIN_HOURS = range(2, 12)  # "at one o'clock" reads like "on the hour", and noon and midnight have words of their own
 _USUAL_HOUR = 9
 
@@ -62,7 +61,7 @@ def spoken_value(match: re.Match[str], source: str, target: str) -> Value | None
         return None
     before = text[:start]
     if not _CERTAIN.search(match[0]) and (
-        not follows_time_words(before, source) or _RANGE.search(before) or _LENGTH.match(text, end)
+        not follows_time_words(before, source) or _RANGE.search(before) or LENGTH.match(text, end)
     ):
         return None
     number, word = int(group[1:]), match[group].lower()

@@ -119,6 +119,18 @@ async def test_a_slow_opening_ends_with_the_deadline_and_is_not_wasted() -> None
     assert house.log == ["open a"]
 
 
+async def test_only_so_many_requests_wait_for_an_opening(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_models, "MOST_WAITING", 1)
+    house = House(room=1)
+    house.gate.clear()
+    waiting = asyncio.ensure_future(house.request("a"))
+    await house.reaches("a", "opening")
+    with pytest.raises(Overloaded, match="to be opened"):
+        await house.request("a")
+    house.gate.set()
+    assert await waiting == "a"
+
+
 async def test_busy_models_cannot_keep_another_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_models, "TURN_SECONDS", 0.05)
     house = House(room=1)
