@@ -73,6 +73,8 @@ def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
         return replace(credit, name=corpus.name, credit=f"made from {origin.name}: {credit.credit}")
     if corpus.number_templates:
         return DataCredit(corpus.name, pairs, "Apache-2.0", "Translucent's own sentences with random numbers")
+    if corpus.noun_templates:
+        return DataCredit(corpus.name, pairs, "Apache-2.0", "Translucent's own sentences with random nouns")
     if corpus.made_up_grammar:
         return DataCredit(corpus.name, pairs, "Apache-2.0", "Translucent's made-up grammar")
     if corpus.path is not None:
