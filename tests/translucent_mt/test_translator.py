@@ -264,9 +264,9 @@ def test_a_server_with_several_models_needs_a_choice_and_auto_is_one(url: str) -
         result = translator("The men are sleeping in the street.")
         assert result.language == "en"
         assert result.attention.source == result.source
-    with pytest.raises(InvalidInput, match="More than one model .* en → de"):
+    with pytest.raises(InvalidInput, match=r"More than one model .* en → de"):
         Translator.connect(url)
-    with pytest.raises(InvalidInput, match="No model .* en → de"):
+    with pytest.raises(InvalidInput, match=r"No model .* en → de"):
         Translator.connect(url, target="it")
 
 
