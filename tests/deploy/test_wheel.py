@@ -12,7 +12,7 @@ import pytest
 from deploy import wheel
 
 ROOT = Path(__file__).parents[2]
-BUNDLE = ROOT / "tests/data/bundles/multi30k-transformer-en-de"
+BUNDLE = ROOT / "models/transformer-en-de"
 
 
 @pytest.fixture(scope="module")

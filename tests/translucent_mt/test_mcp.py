@@ -15,9 +15,9 @@ from tests.support.polling import wait_until
 from tests.support.server import free_port, running
 from translucent_mt.mcp_server import Models, server_of
 
-MODELS = Path(__file__).parents[2] / "tests/data/bundles"
+MODELS = Path(__file__).parents[2] / "models"
 COMMAND = [str(Path(sys.executable).with_name("translucent")), "mcp"]
-TEXT, GERMAN = "a man is sleeping .", "ein mann schläft ."
+TEXT = "A man is sleeping."
 PAIR = {"source": "en", "target": "de"}
 
 
@@ -32,9 +32,9 @@ async def used(client: Client) -> dict[str, Any]:
     calls: dict[str, tuple[str, dict[str, Any]]] = {
         "languages": ("list_languages", {}),
         "translated": ("translate", {"text": TEXT, **PAIR}),
-        "with terms": ("translate", {"text": TEXT, **PAIR, "glossary": {"man": "herr"}}),
+        "with terms": ("translate", {"text": TEXT, **PAIR, "glossary": {"man": "Herr"}}),
         "aligned": ("explain_alignment", {"text": TEXT, **PAIR}),
-        "given": ("explain_alignment", {"text": TEXT, **PAIR, "translation": "eine frau schläft ."}),
+        "given": ("explain_alignment", {"text": TEXT, **PAIR, "translation": "Eine Frau schläft."}),
     }
     answers = {key: await client.call_tool(name, fields) for key, (name, fields) in calls.items()}
     assert not any(answer.is_error for answer in answers.values()), answers
@@ -50,14 +50,15 @@ async def test_an_assistant_starts_the_program_and_uses_its_tools(tmp_path: Path
             refused = await client.call_tool("translate", {"text": TEXT, "source": "en", "target": "xx"})
             wrong = await client.call_tool("translate", {"text": TEXT})
     assert PAIR in found["languages"]["result"]
-    assert found["translated"]["text"] == GERMAN
-    assert "herr" in found["with terms"]["text"]
+    german = found["translated"]["text"]
+    assert "schläft" in german
+    assert "Herr" in found["with terms"]["text"]
     [sentence] = found["aligned"]["result"]
-    assert sentence["target"] == GERMAN
-    assert {"target": "mann", "source": ["man"]} in sentence["words"]
+    assert sentence["target"] == german
+    assert {"target": "Mann", "source": ["man"]} in sentence["words"]
     [given] = found["given"]["result"]
     assert given["score"] < sentence["score"]
-    assert [word["target"] for word in given["words"]] == ["eine", "frau", "schläft", "."]
+    assert [word["target"] for word in given["words"]] == ["Eine", "Frau", "schläft", "."]
     assert refused.is_error
     assert "en → de" in str(refused.content)
     assert wrong.is_error
@@ -86,5 +87,5 @@ async def test_the_tools_of_a_server_say_the_same_over_http(tmp_path: Path) -> N
         with over_http(server.url, tmp_path / "stderr") as port:
             async with Client(f"http://127.0.0.1:{port}/mcp") as client:
                 assert await used(client) == remote
-    assert remote["translated"]["text"] == GERMAN
+    assert "schläft" in remote["translated"]["text"]
     assert "sleeping" not in (tmp_path / "stderr").read_text()

@@ -15,15 +15,15 @@ from training.data.distillation import ask
 from training.evaluation.confidence import ConfidenceError, JudgedSet, fit, group, measure, nonsense, reliability
 from training.evaluation.test_sets import TestSet
 
-BUNDLE = Path(__file__).parents[2] / "data" / "bundles" / "multi30k-transformer-en-de"
+BUNDLE = Path(__file__).parents[3] / "models" / "gallery" / "gallery-transformer-small"
 SUBJECTS = {
-    "a man": "ein mann",
-    "a woman": "eine frau",
-    "a boy": "ein junge",
-    "a girl": "ein mädchen",
-    "a dog": "ein hund",
+    "A man": "Un monsieur",
+    "A woman": "Une femme",
+    "A boy": "Un garçon",
+    "A girl": "Une fille",
+    "A dog": "Un chien",
 }
-VERBS = {"is running": "rennt", "is sleeping": "schläft", "is sitting": "sitzt", "is standing": "steht"}
+VERBS = {"sleeps": "dort", "sings": "chante", "works": "travaille", "laughs": "rit"}
 
 
 def judged(count: int, seed: int = 0) -> JudgedSet:
@@ -61,22 +61,22 @@ def test_a_source_has_all_its_references_and_nonsense_has_its_letters() -> None:
 def test_the_command_gives_a_bundle_its_quality(tmp_path: Path) -> None:
     bundle = tmp_path / BUNDLE.name
     shutil.copytree(BUNDLE, bundle)
-    lines = [f"{s} {v} .\t{t} {w} ." for s, t in SUBJECTS.items() for v, w in VERBS.items()]
+    lines = [f"{s} {v}.\t{t} {w}." for s, t in SUBJECTS.items() for v, w in VERBS.items()]
     # References that no model could guess: their translations count as not usable.
-    lines += [f"{s} {v} outside the old mill .\txyz {n} qqq" for n, s in enumerate(SUBJECTS) for v in VERBS]
+    lines += [f"{s} {v} outside the old mill.\txyz {n} qqq" for n, s in enumerate(SUBJECTS) for v in VERBS]
     random.Random(0).shuffle(lines)
-    pairs, tests = tmp_path / "pairs.tsv", tmp_path / "mirror" / "test" / "tatoeba.en-de.tsv.gz"
+    pairs, tests = tmp_path / "pairs.tsv", tmp_path / "mirror" / "test" / "tatoeba.en-fr.tsv.gz"
     tests.parent.mkdir(parents=True)
     pairs.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     tests.write_bytes(gzip.compress(pairs.read_bytes()))
     call("confidence", bundle, "--pairs", pairs, "--tests", tests.parents[1])
     section = load_bundle(bundle).manifest.raw["confidence"]
     assert section["trained_on"]["pairs"] == {"pairs": 40, "nonsense": 2}
-    assert [row["test_set"] for row in section["measured"]] == ["tatoeba.en-de", "all"]
+    assert [row["test_set"] for row in section["measured"]] == ["tatoeba.en-fr", "all"]
     assert section["measured"][0]["auc"] > 0.6
 
     source, target, quality = (tmp_path / name for name in ("source", "target", "quality"))
-    source.write_text("a man is sleeping .\n\nzxcv qwer lkjh poiu .\n", encoding="utf-8")
+    source.write_text("A man sleeps.\n\nZxcv qwer lkjh poiu.\n", encoding="utf-8")
     ask(bundle, source, "--output", target, "--quality", quality)
     good, empty, broken = quality.read_text().splitlines()
     assert empty == ""

@@ -16,46 +16,45 @@ from training.recipe import load_recipe
 from training.runs.folder import RunFolder
 
 TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
-BUNDLE = Path(__file__).parents[2] / "data" / "bundles" / "multi30k-transformer-en-de"
+BUNDLE = Path(__file__).parents[3] / "models" / "gallery" / "gallery-transformer-small"
 
 
 @pytest.fixture
 def tests(tmp_path: Path) -> Path:
     folder = tmp_path / "mirror" / "test"
     folder.mkdir(parents=True)
-    with gzip.open(folder / "tatoeba.en-de.tsv.gz", "wt", encoding="utf-8") as file:
-        file.write("two dogs are running .\tzwei hunde rennen .\na man reads .\tein mann liest .\n")
+    with gzip.open(folder / "tatoeba.en-fr.tsv.gz", "wt", encoding="utf-8") as file:
+        file.write("The dog sees the cow.\tLe chien voit la vache.\nA man sleeps.\tUn monsieur dort.\n")
     return folder.parent
 
 
 def test_test_sets_serve_both_directions(tests: Path) -> None:
-    (forth,) = public_sets(tests, "en", "de")
-    (back,) = public_sets(tests, "de", "en")
-    assert (forth.name, back.name) == ("tatoeba.en-de", "tatoeba.de-en")
+    (forth,) = public_sets(tests, "en", "fr")
+    (back,) = public_sets(tests, "fr", "en")
+    assert (forth.name, back.name) == ("tatoeba.en-fr", "tatoeba.fr-en")
     assert list(forth.sources) == list(back.references)
-    assert public_sets(tests, "en", "fr") == []
+    assert public_sets(tests, "en", "de") == []
 
 
 def test_a_report_of_a_bundle_can_be_exported_with_it(tests: Path, tmp_path: Path) -> None:
-    overrides = ["target_language=de", "corpora=[{name: toy, path: toy.tsv, development: 3}]"]
-    recipe = load_recipe(TOY, overrides)
+    recipe = load_recipe(TOY, ["corpora=[{name: toy, path: toy.tsv, development: 3}]"])
     prepare(recipe, RunFolder(tmp_path / "run"), None, tmp_path)
     output = tmp_path / "scores.json"
     call("domains", BUNDLE, "--run", tmp_path / "run", "--tests", tests, "--output", output)
     scores = {(score.test_set, score.metric): score for score in read_scores(output)}
-    assert scores["tatoeba.en-de", "BLEU"].score > 20
-    assert scores["tatoeba.en-de", "chrF"].signature
+    assert scores["tatoeba.en-fr", "BLEU"].score > 20
+    assert scores["tatoeba.en-fr", "chrF"].signature
     assert ("development/toy", "BLEU") in scores
-    assert 0 <= scores["numbers.en-de", "sentences with all numbers kept, %"].score <= 100
-    assert scores["everyday.en-de", "chrF"].signature
-    assert 0 <= scores["first_phrases.en-de", "phrases with an accepted translation, %"].score <= 100
+    assert 0 <= scores["numbers.en-fr", "sentences with all numbers kept, %"].score <= 100
+    assert scores["everyday.en-fr", "chrF"].signature
+    assert 0 <= scores["first_phrases.en-fr", "phrases with an accepted translation, %"].score <= 100
     assert json.loads(output.read_text())
 
 
 def test_lines_stay_lines_and_a_bad_bundle_is_named(tmp_path: Path) -> None:
-    assert len(translated(BUNDLE, ["two dogs .", "", "a man ."])) == 3
+    assert len(translated(BUNDLE, ["A dog.", "", "A man."])) == 3
     with pytest.raises(TeacherError, match="nowhere"):
-        translated(tmp_path / "nowhere", ["two dogs ."])
+        translated(tmp_path / "nowhere", ["A dog."])
 
 
 @pytest.mark.parametrize(

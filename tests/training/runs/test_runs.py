@@ -49,7 +49,7 @@ def test_what_a_run_began_from_is_told(tmp_path: Path) -> None:
 
 ROOT = Path(__file__).parents[3]
 TOY = ROOT / "training" / "recipes" / "toy.yaml"
-BUNDLE = ROOT / "tests" / "data" / "bundles" / "multi30k-transformer-en-de"
+BUNDLE = ROOT / "models" / "transformer-en-fr"
 
 
 def with_vocabulary_of(folder: Path) -> Recipe:
