@@ -16,7 +16,7 @@ from training.networks.attention import (
     MultiHeadAttention,
     ProductScore,
 )
-from training.networks.bahdanau import Bahdanau, DeepOutput
+from training.networks.bahdanau import Bahdanau
 from training.networks.build import build_network
 from training.networks.dropout import Dropout
 from training.networks.interface import Choices
@@ -137,41 +137,6 @@ def test_hard_attention_looks_at_one_position_and_reinforce_has_its_choices_in_t
     assert (served.cross_attention.amax(-1) == 1).all()
 
 
-def test_without_attention_the_context_holds_both_last_states_and_the_decoder_starts_from_one() -> None:
-    net = network(bahdanau(attention="none"))
-    assert isinstance(net, Bahdanau)
-    assert net.bridge is not None
-    source, lengths = torch.tensor([[5, 6, 2, 0], [7, 8, 9, 2]]), torch.tensor([3, 4])
-    annotations = net.encoder(net.source_embedding(source), lengths).annotations
-    forward, backward = torch.stack([annotations[0, 2, :5], annotations[1, 3, :5]]), annotations[:, 0, 5:]
-    memory = net.encode(source, lengths)
-    torch.testing.assert_close(memory.arrays[0][:, 0], torch.cat([forward, backward], dim=-1))
-    torch.testing.assert_close(net.start(memory)[0], torch.tanh(net.bridge(backward)))
-
-
-@pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_copied_states_are_the_final_ones_of_the_same_layer(cell: str) -> None:
-    layers = {"encoder_layers": 2, "decoder_layers": 2}
-    net = network(bahdanau(cell=cell, bidirectional=False, encoder_hidden=10, start="copy", **layers))
-    assert isinstance(net, Bahdanau)
-    source, lengths = torch.tensor([[5, 6, 2]]), torch.tensor([3])
-    _, final = net.encoder.rnn(net.source_embedding(source))  # type: ignore[operator]
-    kinds = final if cell == "lstm" else (final,)
-    *states, step = net.start(net.encode(source, lengths))
-    assert len(states) == 2 * len(kinds)
-    for i, state in enumerate(states):
-        torch.testing.assert_close(state, kinds[i // 2][i % 2])
-    assert step.tolist() == [0]
-
-
-def test_a_linear_output_reads_the_state_alone() -> None:
-    net = network(bahdanau(output="linear"))
-    assert isinstance(net, Bahdanau)
-    memory = net.encode(torch.tensor([[5, 6, 2]]), torch.tensor([3]))
-    logits, state, _ = net.step(torch.tensor([1]), net.start(memory), memory)
-    torch.testing.assert_close(logits, state[0] @ net.output.weight.T + net.output.bias)
-
-
 def test_dropout_between_layers_is_between_layers() -> None:
     config = bahdanau(encoder_layers=2, decoder_layers=2, dropout=0.0, layer_dropout=0.5)
     source, lengths, target = torch.tensor([[5, 6, 2]]), torch.tensor([3]), torch.tensor([[1, 7]])
@@ -242,13 +207,6 @@ def test_embeddings_begin_with_the_deviation_of_the_recipe() -> None:
         net = build_network(bahdanau(embedding=64, output_size=64, embedding_deviation=given), 400)
         assert isinstance(net, Bahdanau)
         assert net.target_embedding.weight.std().item() == pytest.approx(expected, rel=0.05)
-
-
-def test_maxout_takes_the_larger_of_two() -> None:
-    output = DeepOutput(BahdanauConfig(kind="bahdanau", embedding=4, decoder_hidden=4, output_size=4), 4).eval()
-    inputs = torch.ones(1, 4), torch.ones(1, 4), torch.ones(1, 4)
-    mixed = output.mix(torch.ones(1, 12))[0]
-    torch.testing.assert_close(output(*inputs)[0], torch.maximum(mixed[0::2], mixed[1::2]))
 
 
 def test_embeddings_are_shared() -> None:

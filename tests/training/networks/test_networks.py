@@ -65,16 +65,6 @@ def test_a_sentence_does_not_see_its_neighbours(config: Config) -> None:
 
 
 @variants
-def test_a_prediction_does_not_see_later_target_tokens(config: Config) -> None:
-    net, batch = network(config), ragged()
-    before = teacher_forced(net, batch)
-    batch.target_in[:, 2:] = 17
-    after = teacher_forced(net, batch)
-    torch.testing.assert_close(after[:, :2], before[:, :2])
-    assert not torch.allclose(after[1, 2:], before[1, 2:])
-
-
-@variants
 def test_selected_rows_go_on_as_before(config: Config) -> None:
     net, batch = network(config), ragged()
     memory = net.encode(batch.source, batch.source_lengths)
