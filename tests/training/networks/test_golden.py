@@ -21,7 +21,6 @@ from training.networks.build import build_network
 from training.networks.dropout import Dropout
 from training.networks.interface import Choices
 from training.networks.recurrent_attention import LocalCentre, RecurrentAttention
-from training.networks.recurrent_encoders import ConvolutionalEncoder
 from training.networks.transformer import Transformer, sinusoidal_positions
 from training.recipe import BahdanauConfig
 from training.trainer.loss import reinforce_loss
@@ -150,22 +149,6 @@ def test_dropout_between_layers_is_between_layers() -> None:
     assert torch.equal(*twice(config.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})))
 
 
-def test_the_convolutional_encoder_is_pytorchs_convolution() -> None:
-    torch.manual_seed(0)
-    encoder = ConvolutionalEncoder(bahdanau(encoder="convolutional", encoder_layers=2, kernel=3)).eval()
-    embedded, lengths = torch.randn(2, 5, 6), torch.tensor([5, 3])
-    encoded = encoder(embedded, lengths)
-    for row, length in enumerate(lengths.tolist()):
-        values = encoder.project(embedded[row : row + 1, :length])
-        for layer in encoder.layers:
-            assert isinstance(layer, nn.Linear)
-            kernel = layer.weight.unflatten(1, (3, -1)).transpose(1, 2)  # [out, in, k]
-            convolved = nn.functional.conv1d(values.transpose(1, 2), kernel, layer.bias, padding=1)
-            values = values + torch.tanh(convolved.transpose(1, 2))
-        torch.testing.assert_close(encoded.annotations[row, :length], values[0])
-        torch.testing.assert_close(encoded.context[row], values[0].mean(0))
-
-
 def test_without_positions_the_encoder_sees_a_bag_of_words() -> None:
     source, shuffled = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[7, 2, 5, 6]])
     lengths, target = torch.tensor([4]), torch.tensor([[1, 9, 10]])
@@ -187,18 +170,6 @@ def test_relative_attention_adds_the_vector_of_a_clipped_distance_to_each_key() 
     for head, t in itertools.product(range(2), range(6)):
         near = torch.stack([keys[0, head, s] + attention.relative[max(-2, min(2, s - t)) + 2] for s in range(6)])
         torch.testing.assert_close(weights[head, t], torch.softmax(near @ queries[t, head] / 2, 0))
-
-
-def test_directional_heads_see_one_side_each() -> None:
-    net = network(transformer(positions="directional", heads=4))
-    weights = net.encode(torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]]), torch.tensor([4, 2])).attention
-    assert weights is not None
-    for row, length in ((0, 4), (1, 2)):
-        seen = weights[row, :, :, :length, :length] > 0
-        assert torch.equal(seen[:, :2], torch.ones_like(seen[:, :2]).tril())
-        assert torch.equal(seen[:, 2:], torch.ones_like(seen[:, 2:]).triu())
-    with pytest.raises(ValueError, match="even number of heads"):
-        transformer(positions="directional", heads=1)
 
 
 def test_embeddings_begin_with_the_deviation_of_the_recipe() -> None:
