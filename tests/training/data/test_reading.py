@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from training.__main__ import app
+from tests.training.commands import run
 from training.data.cleaning import Pair, clean
 from training.data.corpora import CORPORA, find_corpus
 from training.data.errors import CorpusError
@@ -119,7 +119,7 @@ def prepared(folder: Path, text: str) -> Result:
     recipe = yaml.safe_load(TOY.read_text("utf-8"))
     recipe["corpora"][0]["path"] = str(folder / "pairs.tsv")
     (folder / "toy.yaml").write_text(yaml.safe_dump(recipe), "utf-8")
-    return CliRunner().invoke(app, ["prepare", str(folder / "toy.yaml"), "--runs", str(folder / "runs")])
+    return run("prepare", folder / "toy.yaml", "--runs", folder / "runs")
 
 
 def test_what_is_left_out_of_a_corpus_is_counted_and_printed(tmp_path: Path) -> None:

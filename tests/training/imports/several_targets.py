@@ -4,8 +4,9 @@ import json
 from itertools import product
 from pathlib import Path
 
-from tests.training.imports.marian_models import MarianShape, train_sentencepiece
+from tests.training.imports.marian_models import MarianShape
 from tests.training.imports.toy_marian import SIDES, train
+from tests.training.imports.toy_text import sentencepiece_model
 
 TOKENS = (">>fra<<", ">>deu<<")
 ANIMALS = {
@@ -30,11 +31,10 @@ SENTENCES = [
 
 
 def train_several_targets(folder: Path) -> None:
-    """Write a trained model's folder as the hub has it."""
     folder.mkdir(parents=True)
     english, *others = zip(*SENTENCES, strict=True)
     for side, texts in zip(SIDES, (english, [*others[0], *others[1]]), strict=True):
-        train_sentencepiece(folder / f"{side}.spm", texts, vocab_size=120, model_type="bpe")
+        (folder / f"{side}.spm").write_bytes(sentencepiece_model(texts, vocab_size=120, model_type="bpe"))
     pairs = [(token, texts[0], texts[number]) for texts in SENTENCES for number, token in enumerate(TOKENS, 1)]
     train(folder, MarianShape(language_tokens=TOKENS, layers=(1, 1)), pairs, updates=300, rate=5e-3)
     (folder / "tokenizer_config.json").write_text(json.dumps({"source_lang": "eng", "target_lang": "mul"}))

@@ -14,7 +14,8 @@ from service.bundle.load import load_bundle
 from tests.docs.commands import ROOT, commands
 from tests.support.polling import wait_until
 from tests.support.server import free_port, running
-from tests.training.imports.firefox_models import ENGLISH, student_folder
+from tests.training.imports.firefox_models import student_folder
+from tests.training.imports.toy_text import ENGLISH
 from training.imports.add import AddOptions, add_model, format_of
 from training.imports.files import ImportRefused
 

@@ -18,7 +18,8 @@ from service.engine.loader import open_translator
 from service.engine.translation.translator import Translator
 from service.engine.types import TranslationOptions
 from tests.training.commands import call, figures, lines, refusal, verdict
-from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, hub_tokenizer, write_model
+from tests.training.imports.marian_models import MarianShape, hub_tokenizer, write_model
+from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.imports.bundle import ImportOptions
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.network import import_bundle

@@ -10,8 +10,8 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine.model.device import CPU, ModelSettings, place_among
 from tests.training.commands import call, figures, lines, refusal, verdict
-from tests.training.imports.marian_models import ENGLISH, FRENCH
 from tests.training.imports.opennmt_models import converted_folder
+from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.export.card import check_table
 from training.export.compare import Comparison
 

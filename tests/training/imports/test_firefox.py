@@ -20,7 +20,8 @@ from tests.support.decoding import decode
 from tests.support.marian_files import FIRST, candidates
 from tests.support.marian_reference import UNKNOWN, MarianReference
 from tests.training.commands import call, figures, lines, refusal, run
-from tests.training.imports.firefox_models import ENGLISH, FRENCH, StudentFolder, student_folder
+from tests.training.imports.firefox_models import StudentFolder, student_folder
+from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.data.batching import collate
 from training.export.dequantise import dequantise_bundle
 from training.export.graphs.precision import Plan, Range

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, write_model
+from tests.training.imports.marian_models import MarianShape, write_model
+from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.export.float_graphs import float_graphs
 from training.imports.bundle import describe
 from training.imports.files import ImportRefused

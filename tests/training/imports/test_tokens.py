@@ -9,7 +9,8 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine.text.tokenizer import load_tokenizers
 from tests.robustness import inputs
-from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, hub_tokenizer, write_model
+from tests.training.imports.marian_models import MarianShape, hub_tokenizer, write_model
+from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.imports.bundle import ImportOptions
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.network import import_bundle
