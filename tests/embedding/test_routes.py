@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import httpx
@@ -11,16 +12,16 @@ import pytest
 from service.api.app import create_app
 from service.embedding import embedder_in
 from service.settings import Settings
+from tests.support.api_client import calling
 from tests.support.fake_engine import DummyRegistry, service_of
 
 TEXT = "I see the sea."
 
 
-def client_of(models: Path | None) -> httpx.AsyncClient:
+def client_of(models: Path | None) -> AbstractAsyncContextManager[httpx.AsyncClient]:
     settings = Settings(batch_limit=4, character_limit=500)
-    service = service_of(DummyRegistry(), settings, embedder=None if models is None else embedder_in(models))
-    transport = httpx.ASGITransport(create_app(service), raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://translucent")
+    embedder = None if models is None else embedder_in(models)
+    return calling(create_app(service_of(DummyRegistry(), settings, embedder=embedder)))
 
 
 @pytest.fixture

@@ -19,9 +19,8 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
     """Return a hub with one model, whose weights are available in two formats."""
     folder = tmp_path / "model"
     folder.mkdir()
-    contents = {"config.json": b"{}", "source.spm": b"abc", "README.md": b"card", "pytorch_model.bin": b"old"}
-    for name, content in {**contents, "model.safetensors": b"new"}.items():
-        (folder / name).write_bytes(content)
+    for name in ("config.json", "source.spm", "README.md", "pytorch_model.bin", "model.safetensors"):
+        (folder / name).write_text(name)
     with hub_with(NAME, folder) as server:
         yield server
 
@@ -37,7 +36,7 @@ def test_one_checkpoint_and_the_small_files_arrive_and_stay(hub: Hub, tmp_path: 
     found = fetched(hub, tmp_path / "cache")
     folder, names = Path(found.stdout.strip()), ["README.md", "config.json", "model.safetensors", "source.spm"]
     assert sorted(path.name for path in folder.iterdir()) == names, found.stderr
-    assert (folder / "model.safetensors").read_bytes() == b"new"
+    assert (folder / "model.safetensors").read_text() == "model.safetensors"
     hub.requests.clear()
     assert Path(fetched(hub, tmp_path / "cache").stdout.strip()) == folder
     assert not [path for path in hub.requests if "/resolve/" in path]

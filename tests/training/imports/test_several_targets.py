@@ -15,6 +15,7 @@ from service.bundle.vocabulary import EOS
 from service.engine.registry import Registry
 from service.metrics import Metrics
 from service.settings import Settings
+from tests.support.api_client import calling
 from tests.training.commands import call, figures, lines, refusal, run, verdict
 from tests.training.imports.several_targets import SENTENCES, train_several_targets
 from training.imports.calibration import LONGEST, encode_sources, made_up_sources
@@ -43,8 +44,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def client(models: Path) -> AsyncIterator[httpx.AsyncClient]:
     registry = Registry(models)
     await registry.start()
-    app = create_app(Service(Settings(), registry, Metrics()))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://translucent") as client:
+    async with calling(create_app(Service(Settings(), registry, Metrics()))) as client:
         yield client
     await registry.stop(5)
 

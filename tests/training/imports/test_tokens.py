@@ -22,9 +22,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")
 
 def joins_unknown(pieces: Any, text: str) -> bool:
     """Return whether SentencePiece makes one unknown piece of several characters, whose own tokens we keep."""
-    return any(
-        len(piece) > 1 and pieces.piece_to_id(piece) == pieces.unk_id() for piece in pieces.encode(text, out_type=str)
-    )
+    found = pieces.encode(text, out_type=str)
+    return any(len(piece) > 1 and pieces.piece_to_id(piece) == pieces.unk_id() for piece in found)
 
 
 @pytest.mark.parametrize("byte_fallback", [True, False])
