@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from training.recipe import RecipeError, load_recipe, parse_recipe
 from training.sentence.recipe import load_sentence_recipe
@@ -62,13 +61,6 @@ def test_bad_values_are_named(changes: dict[str, Any], expected: str) -> None:
         parse_recipe(content(**changes), "my.yaml")
     assert "my.yaml" in str(caught.value)
     assert expected in str(caught.value)
-
-
-def test_overrides_reach_nested_keys(tmp_path: Path) -> None:
-    path = tmp_path / "toy.yaml"
-    path.write_text(yaml.safe_dump(content()))
-    recipe = load_recipe(path, ["optimisation.max_updates=7", "network.norm=pre", "seed=3"])
-    assert (recipe.optimisation.max_updates, recipe.seed) == (7, 3)
 
 
 @pytest.mark.parametrize(

@@ -67,12 +67,6 @@ def test_a_stream_started_late_gives_what_the_whole_one_gives(position: int, ran
     assert all(torch.equal(a.source, b.source) for a, b in zip(whole[position:], late, strict=True))
 
 
-def test_processes_share_an_epoch_without_overlap() -> None:
-    each = len(plan_epoch(CORPORA, [1.0, 2.0], 200, 7, 0)) // 2
-    shared = [batch for step in zip(*(stream(each, 0, rank, 2) for rank in (0, 1)), strict=True) for batch in step]
-    assert all(torch.equal(a.source, b.source) for a, b in zip(shared, stream(2 * each), strict=True))
-
-
 def test_too_few_batches_for_the_processes_is_an_error() -> None:
     batches = TokenBatches([pairs(2, 1)], [1.0], 1000, seed=1)
     with pytest.raises(ValueError, match="too few for 4 processes"):

@@ -1,7 +1,6 @@
 """The domain report: test sets of a pair, figures that an export takes over, and what counts as a kept number."""
 
 import gzip
-import json
 from pathlib import Path
 
 import pytest
@@ -21,11 +20,10 @@ BUNDLE = Path(__file__).parents[2] / "data" / "bundles" / "multi30k-transformer-
 
 @pytest.fixture
 def tests(tmp_path: Path) -> Path:
-    folder = tmp_path / "mirror" / "test"
-    folder.mkdir(parents=True)
-    with gzip.open(folder / "tatoeba.en-de.tsv.gz", "wt", encoding="utf-8") as file:
-        file.write("two dogs are running .\tzwei hunde rennen .\na man reads .\tein mann liest .\n")
-    return folder.parent
+    path = tmp_path / "mirror" / "test" / "tatoeba.en-de.tsv.gz"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(gzip.compress(b"two dogs are running .\tzwei hunde rennen .\na man reads .\tein mann liest .\n"))
+    return path.parents[1]
 
 
 def test_test_sets_serve_both_directions(tests: Path) -> None:
@@ -37,8 +35,7 @@ def test_test_sets_serve_both_directions(tests: Path) -> None:
 
 
 def test_a_report_of_a_bundle_can_be_exported_with_it(tests: Path, tmp_path: Path) -> None:
-    overrides = ["target_language=de", "corpora=[{name: toy, path: toy.tsv, development: 3}]"]
-    recipe = load_recipe(TOY, overrides)
+    recipe = load_recipe(TOY, ["target_language=de", "corpora=[{name: toy, path: toy.tsv, development: 3}]"])
     prepare(recipe, RunFolder(tmp_path / "run"), None, tmp_path)
     output = tmp_path / "scores.json"
     call("domains", BUNDLE, "--run", tmp_path / "run", "--tests", tests, "--output", output)
@@ -49,7 +46,6 @@ def test_a_report_of_a_bundle_can_be_exported_with_it(tests: Path, tmp_path: Pat
     assert 0 <= scores["numbers.en-de", "sentences with all numbers kept, %"].score <= 100
     assert scores["everyday.en-de", "chrF"].signature
     assert 0 <= scores["first_phrases.en-de", "phrases with an accepted translation, %"].score <= 100
-    assert json.loads(output.read_text())
 
 
 def test_lines_stay_lines_and_a_bad_bundle_is_named(tmp_path: Path) -> None:
