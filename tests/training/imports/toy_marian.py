@@ -13,20 +13,11 @@ from transformers.models.marian.modeling_marian import MarianMTModel
 from tests.training.imports.marian_models import (
     MarianShape,
     marian_config,
-    train_pieces,
     write_files,
     write_vocabularies,
 )
-from tests.training.imports.toy_text import PAIRS
 
 SIDES = ("source", "target")
-
-
-def train_toy(folder: Path) -> None:
-    shape = MarianShape(byte_fallback=True)
-    folder.mkdir(parents=True)
-    train_pieces(folder, shape)
-    train(folder, shape, [("", *pair[:2]) for pair in PAIRS], updates=220, rate=3e-3)
 
 
 def train(folder: Path, shape: MarianShape, pairs: Sequence[tuple[str, ...]], updates: int, rate: float) -> None:

@@ -13,6 +13,13 @@ ENGLISH, FRENCH = [pair[0] for pair in PAIRS], [pair[1] for pair in PAIRS]
 
 
 def sentencepiece_model(texts: Sequence[str], **settings: Any) -> bytes:
-    result, usual = io.BytesIO(), {"hard_vocab_limit": False, "minloglevel": 2, "num_threads": 1}
-    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(texts), model_writer=result, **usual, **settings)
+    result = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_writer=result,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        num_threads=1,
+        **settings,
+    )
     return result.getvalue()
