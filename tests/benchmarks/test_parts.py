@@ -34,10 +34,8 @@ def test_percentiles_are_values_that_were_measured() -> None:
 
 
 def test_one_bad_moment_does_not_decide_whether_a_rate_is_held() -> None:
-    assert [verdict(held) for held in ([False], [False, True])] == [None, None]
-    assert verdict([False, True, True]) is True
-    assert verdict([True, True]) is True
-    assert verdict([True, False, False]) is False
+    held = ([False], [False, True], [False, True, True], [True, True], [True, False, False])
+    assert [verdict(each) for each in held] == [None, None, True, True, False]
 
 
 def test_a_climb_ends_after_two_rates_in_a_row_that_were_not_held() -> None:

@@ -10,7 +10,7 @@ import yaml
 from service.bundle.manifest import GoldRate
 from tests.support.exported import recipe_of
 from tests.support.tiny_networks import bahdanau, transformer
-from tests.training.commands import call
+from tests.training.commands import call, lines
 from training.data.subwords import train_tokenizer
 from training.export.card_inputs import read_alignment, read_scores
 from training.export.manifest import next_version
@@ -36,33 +36,23 @@ def folder(path: Path, network: TransformerConfig | BahdanauConfig) -> Path:
     torch.manual_seed(0)
     torch.save(build_network(network, tokenizer.get_vocab_size()).state_dict(), run.averaged)
     rows = [("tatoeba", *PAIRS[0]), ("tatoeba", *PAIRS[1]), ("tldr", *PAIRS[2])]
-    run.development.write_text("".join("\t".join(row) + "\n" for row in rows))
+    lines(run.development, map("\t".join, rows))
     return path
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two run folders, ``transformer`` and ``rnn``."""
     path = tmp_path_factory.mktemp("runs")
     folder(path / "transformer", transformer())
     folder(path / "rnn", bahdanau())
     return path
 
 
-@pytest.fixture
-def test_file(tmp_path: Path) -> Path:
-    """The pairs as a TSV."""
-    path = tmp_path / "set.tsv"
-    path.write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS))
-    return path
-
-
-def test_evaluate_scores_a_test_set_and_writes_json(runs: Path, test_file: Path, tmp_path: Path) -> None:
-    output, lines = tmp_path / "new" / "scores.json", tmp_path / "lines.txt"
-    shown = call(
-        *("evaluate", runs / "rnn", "--test", test_file, "--beam-size", 2, "--edges", "10,30"),
-        *("--output", output, "--translations", lines, "--family", "tokenised"),
-    )
+def test_evaluate_scores_a_test_set_and_writes_json(runs: Path, tmp_path: Path) -> None:
+    test = lines(tmp_path / "set.tsv", map("\t".join, PAIRS))
+    output, translations = tmp_path / "new" / "scores.json", tmp_path / "lines.txt"
+    options = ["--beam-size", 2, "--edges", "10,30", "--translations", translations, "--family", "tokenised"]
+    shown = call("evaluate", runs / "rnn", "--test", test, "--output", output, *options)
     assert "set: 3 sentences" in shown
     assert "case:lc" in shown
     assert "bigram BLEU" in shown
@@ -73,7 +63,7 @@ def test_evaluate_scores_a_test_set_and_writes_json(runs: Path, test_file: Path,
     assert [figure["metric"] for figure in result["scores"]] == ["BLEU", "chrF"]
     assert [bucket["sentences"] for bucket in result["by_length"]] == [2, 0, 1]
     assert [row["source"] for row in content["teaching"]] == ["Go.", "I lost.", "He's calm.", "I'm home."]
-    assert len(lines.read_text().splitlines()) == 3
+    assert len(translations.read_text().splitlines()) == 3
     figures = [(each.test_set, each.metric, each.precision, each.beam_size) for each in read_scores(output)]
     assert figures == [("set", "BLEU", "pytorch", 2), ("set", "chrF", "pytorch", 2)]
 
@@ -94,43 +84,42 @@ def test_a_folder_without_a_network_is_named(tmp_path: Path, runs: Path) -> None
 
 
 @pytest.fixture
-def aligned(tmp_path: Path) -> tuple[Path, Path, Path]:
-    """Source, target and gold files; one pair is empty on the target side."""
-    source, target, gold = (tmp_path / name for name in ("a.en", "a.fr", "a.gold"))
-    source.write_text("I lost .\nHello\nThe house\n")
-    target.write_text("J'ai perdu .\n\nLa maison\n")
-    gold.write_text("1-1 2-2 3-3\n\n1-1 2p2\n")
-    return source, target, gold
+def aligned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work where source, target and gold files are; one pair is empty on the target side."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.en").write_text("I lost .\nHello\nThe house\n")
+    Path("a.fr").write_text("J'ai perdu .\n\nLa maison\n")
+    Path("a.gold").write_text("1-1 2-2 3-3\n\n1-1 2p2\n")
 
 
-def test_align_searches_the_best_reading(runs: Path, aligned: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    source, target, gold = aligned
-    output, links = tmp_path / "aer.json", tmp_path / "links"
-    places = ["--source", source, "--target", target, "--gold", gold, "--output", output]
-    shown = call("align", runs / "transformer", *places, "--alignments", links)
-    readings = json.loads(output.read_text())["readings"]
+PLACES = ("--source", "a.en", "--target", "a.fr")
+
+
+@pytest.mark.usefixtures("aligned")
+def test_align_searches_the_best_reading(runs: Path) -> None:
+    files = ["--gold", "a.gold", "--output", "aer.json", "--alignments", "links"]
+    shown = call("align", runs / "transformer", *PLACES, *files)
+    readings = json.loads(Path("aer.json").read_text())["readings"]
     assert len(readings) == 2 * 2 * 2  # layers, heads, steps
     assert 0 <= readings[0]["aer"] <= readings[-1]["aer"] <= 100
     assert f"AER {readings[0]['aer']:.1f}" in shown
-    best = read_alignment(output)
+    best = read_alignment(Path("aer.json"))
     assert (best.aer, best.step, best.measured_on) == (readings[0]["aer"], readings[0]["step"], "a.gold")
     assert (best.against, best.gold) == ("gold", GoldRate(aer=readings[0]["aer"], measured_on="a.gold"))
-    written = links.read_text().splitlines()
-    assert len(written) == 3
-    assert written[1] == ""
-    assert all("-" in entry for entry in written[0].split())
+    first, second, _ = Path("links").read_text().splitlines()
+    assert second == ""
+    assert all("-" in entry for entry in first.split())
 
 
-def test_align_measures_one_given_reading(runs: Path, aligned: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    source, target, gold = aligned
-    places = ["--source", source, "--target", target]
-    shown = call("align", runs / "rnn", *places, "--gold", gold, "--reading", "0,0,consume")
+@pytest.mark.usefixtures("aligned")
+def test_align_measures_one_given_reading(runs: Path) -> None:
+    shown = call("align", runs / "rnn", *PLACES, "--gold", "a.gold", "--reading", "0,0,consume")
     assert shown.startswith("layer 0, head 0, read at the step that consumes it: AER ")
-    links = tmp_path / "links"
-    call("align", runs / "rnn", *places, "--reading", "0,0,produce,0.9", "--alignments", links)
-    assert links.read_text() == "\n\n\n"  # an untrained network is sure of nothing
+    call("align", runs / "rnn", *PLACES, "--reading", "0,0,produce,0.9", "--alignments", "links")
+    assert Path("links").read_text() == "\n\n\n"  # an untrained network is sure of nothing
 
 
+@pytest.mark.usefixtures("aligned")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -140,18 +129,10 @@ def test_align_measures_one_given_reading(runs: Path, aligned: tuple[Path, Path,
         (("--target", "short", "--gold", "a.gold"), "3 source lines, but 1 target lines"),
     ],
 )
-def test_align_says_what_it_lacks(
-    arguments: tuple[str, ...],
-    message: str,
-    runs: Path,
-    aligned: tuple[Path, Path, Path],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    source, target, _ = aligned
-    monkeypatch.chdir(source.parent)
+def test_align_says_what_it_lacks(arguments: tuple[str, ...], message: str, runs: Path) -> None:
     Path("short").write_text("un\n")
     with pytest.raises(ValueError, match=message):
-        call("align", runs / "rnn", "--source", source, "--target", target, *arguments)
+        call("align", runs / "rnn", *PLACES, *arguments)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"readings": []}', '{"readings": [{"layer": 1}], "x": 0}'])

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.training.commands import lines
 from training.alignment.eflomal import align_both_ways, gold_line, grow_diagonal, silver, split_words
 from training.alignment.gold import AlignmentError, Gold, Links, alignment_error_rate, read_gold
 from training.alignment.head_search import Sample, describe, find_links, rank_heads
@@ -17,10 +18,8 @@ def linked(*pairs: tuple[int, int]) -> Links:
 
 def test_error_rate_by_hand() -> None:
     gold = [Gold(linked((0, 0), (1, 1)), linked((0, 0), (1, 1), (1, 2)))]
-    assert alignment_error_rate([linked((0, 0), (1, 1))], gold) == 0
-    assert alignment_error_rate([linked((0, 0), (1, 2))], gold) == pytest.approx(100 * (1 - 3 / 4))
-    assert alignment_error_rate([linked((5, 5))], gold) == pytest.approx(100)
-    assert alignment_error_rate([linked()], gold) == pytest.approx(100)
+    for links, rate in (([(0, 0), (1, 1)], 0), ([(0, 0), (1, 2)], 100 * (1 - 3 / 4)), ([(5, 5)], 100), ([], 100)):
+        assert alignment_error_rate([linked(*links)], gold) == pytest.approx(rate)
 
 
 def planted(step_shift: int, words: int = 5) -> Sample:
@@ -37,13 +36,13 @@ def planted(step_shift: int, words: int = 5) -> Sample:
 @pytest.mark.parametrize(("shift", "step"), [(0, "produce"), (1, "consume")])
 def test_the_head_that_knows_is_found_with_its_step(shift: int, step: str) -> None:
     samples = [planted(shift, words) for words in (3, 4, 5, 6)]
-    ranked = rank_heads(samples)
-    assert (ranked[0].layer, ranked[0].head, ranked[0].step, ranked[0].aer) == (1, 0, step, 0)
+    ranked, first = rank_heads(samples), samples[0]
+    best = ranked[0]
+    assert (best.layer, best.head, best.step, best.aer) == (1, 0, step, 0)
     assert len(ranked) == 2 * 2 * 2
     assert [r.aer for r in ranked] == sorted(r.aer or 0 for r in ranked)
-    again = rank_heads(samples, only=ranked[0])
-    assert again == [ranked[0]]
-    assert find_links(ranked[0], samples[0].attention, samples[0].sources, samples[0].targets) == samples[0].gold.sure
+    assert rank_heads(samples, only=best) == [best]
+    assert find_links(best, first.attention, first.sources, first.targets) == first.gold.sure
 
 
 def test_a_threshold_is_chosen_when_doubtful_links_are_wrong() -> None:
@@ -79,8 +78,7 @@ def test_growing_keeps_the_intersection_and_stays_in_the_union() -> None:
 
 def test_silver_of_both_directions_is_written_as_gold_is_read(tmp_path: Path) -> None:
     gold = [silver(linked((0, 0), (1, 1)), linked((0, 0), (1, 2))), Gold(linked(), linked())]
-    path = tmp_path / "gold"
-    path.write_text("".join(gold_line(each) + "\n" for each in gold))
+    path = lines(tmp_path / "gold", map(gold_line, gold))
     assert path.read_text() == "1-1 2p2 2p3\n\n"
     assert read_gold(path) == gold
 

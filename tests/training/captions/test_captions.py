@@ -39,8 +39,7 @@ def test_the_same_seed_gives_the_same_pictures() -> None:
 
 def test_a_few_updates_of_soft_attention_teach_more_than_the_frequency_of_words() -> None:
     config = OptimisationConfig(label_smoothing=0.0)
-    batch = batch_of(scenes(11, 32))
-    losses = batch_losses(train("soft", 150), batch, config, len(WORDS))
+    losses = batch_losses(train("soft", 150), batch_of(scenes(11, 32)), config, len(WORDS))
     chance = (2 * np.log(4) + 2 * np.log(3) + np.log(2)) / 8.5  # of who knows the grammar, but sees nothing
     assert float((losses.likelihood / losses.tokens).detach()) < chance
 

@@ -28,7 +28,6 @@ PAID, COFFEE, QUESTION = PAIRS
 
 
 def made(way: Way, pair: Pair, count: int = 50) -> list[Pair]:
-    """Return what a way makes of a pair with different random numbers, where it suits."""
     return [found for seed in range(count) if (found := way(pair, Random(seed))) is not None]
 
 

@@ -5,7 +5,6 @@ import io
 import threading
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -20,44 +19,42 @@ from training.data.reading import read_corpus
 CONTENT = bytes(range(256)) * 2000
 
 
-@dataclass
-class Server:
-    """A test server with a record of its requests."""
+class Server(ThreadingHTTPServer):
+    """A test server that counts its requests."""
 
-    break_after: list[int] = field(default_factory=list)
-    """Bytes after which each of the next answers breaks off."""
-    statuses: list[int] = field(default_factory=list)
-    """Status codes of the next answers, instead of the file."""
-    requests: int = 0
-    address: str = ""
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server_port}/corpus.bin"
+        self.requests = 0
+        self.break_after: list[int] = []  # bytes after which each of the next answers breaks off
+        self.statuses: list[int] = []  # of the next answers, instead of the file
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.requests += 1
+        if self.server.statuses:
+            self.send_error(self.server.statuses.pop(0))
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(CONTENT)))
+        self.end_headers()
+        self.wfile.write(CONTENT[: self.server.break_after.pop(0)] if self.server.break_after else CONTENT)
+
+    def log_message(self, *arguments: object) -> None:
+        pass
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    server = Server()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            server.requests += 1
-            if server.statuses:
-                self.send_error(server.statuses.pop(0))
-                return
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(CONTENT)))
-            self.end_headers()
-            self.wfile.write(CONTENT[: server.break_after.pop(0)] if server.break_after else CONTENT)
-
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    server.address = f"http://127.0.0.1:{listener.server_port}/corpus.bin"
-    yield server
-    listener.shutdown()
-    thread.join()
-    listener.server_close()
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
 
 
 def test_a_file_is_fetched_once(server: Server, tmp_path: Path) -> None:
@@ -109,12 +106,14 @@ def archive(**members: str) -> bytes:
     return buffer.getvalue()
 
 
-def listed(form: corpora.Format, content: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put a corpus on the list whose file is in the folder of downloads already."""
+@pytest.fixture
+def local(form: corpora.Format, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a corpus on the list whose file is in the folder of downloads already; return that folder."""
     made = Corpus("local", form, "none", "nobody", {EN_FR: (Download("https://example.org/corpus.zip"),)}, "")
     monkeypatch.setattr(corpora, "CORPORA", {"local": made})
-    (folder / "local").mkdir()
-    (folder / "local" / "corpus.zip").write_bytes(content)
+    (tmp_path / "local").mkdir()
+    (tmp_path / "local" / "corpus.zip").write_bytes(content)
+    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -124,14 +123,12 @@ def listed(form: corpora.Format, content: bytes, folder: Path, monkeypatch: pyte
         ("columns", archive(**{"f/fra.txt": "Go.\tVa !\tCC-BY 2.0\nHi.\tSalut !\tx\n", "f/_about.txt": "about"})),
     ],
 )
-def test_an_archive_becomes_pairs_in_either_direction(
-    tmp_path: Path, form: corpora.Format, content: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    listed(form, content, tmp_path, monkeypatch)
-    assert list(read_corpus("local", "en", "fr", None, tmp_path)) == [("Go.", "Va !"), ("Hi.", "Salut !")]
-    assert next(read_corpus("local", "fr", "en", None, tmp_path)) == ("Va !", "Go.")
+def test_an_archive_becomes_pairs_in_either_direction(local: Path) -> None:
+    assert list(read_corpus("local", "en", "fr", None, local)) == [("Go.", "Va !"), ("Hi.", "Salut !")]
+    assert next(read_corpus("local", "fr", "en", None, local)) == ("Va !", "Go.")
 
 
+@pytest.mark.parametrize("form", ["moses"])
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -141,9 +138,6 @@ def test_an_archive_becomes_pairs_in_either_direction(
         (archive(**{"a.en": "x\n", "a.fr": "z\nz\n"}), "unequal numbers of lines"),
     ],
 )
-def test_unexpected_archives_are_named(
-    tmp_path: Path, content: bytes, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    listed("moses", content, tmp_path, monkeypatch)
+def test_unexpected_archives_are_named(local: Path, expected: str) -> None:
     with pytest.raises(CorpusError, match=expected):
-        list(read_corpus("local", "en", "fr", None, tmp_path))
+        list(read_corpus("local", "en", "fr", None, local))

@@ -20,7 +20,6 @@ AGAIN = {"name": "again", "same_pairs_as": "toy", "subword_dropout": 0.5}
 
 
 def toy_and(*corpora: dict[str, Any]) -> Recipe:
-    """Return the toy recipe with more corpora."""
     recipe = load_recipe(TOY).model_dump()
     return Recipe.model_validate(recipe | {"corpora": [*recipe["corpora"], *corpora]})
 
@@ -29,7 +28,6 @@ def test_made_pairs_are_prepared_and_the_vocabulary_is_learnt_from_no_pair_twice
     plain, folder = RunFolder(tmp_path / "plain"), RunFolder(tmp_path / "made")
     prepare(toy_and(NUMBERS), plain, None, tmp_path)
     prepare(toy_and(NUMBERS, TYPED, AGAIN), folder, None, tmp_path)
-
     assert folder.tokenizer.read_bytes() == plain.tokenizer.read_bytes()
     statistics = json.loads(folder.statistics.read_text())
     assert 40 <= statistics["numbers"]["pairs"] <= 50  # fewer when two are equal

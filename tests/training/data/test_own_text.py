@@ -51,8 +51,7 @@ def test_no_sentence_of_the_everyday_test_sets_is_trained_on() -> None:
 
 
 def typed(name: str, line: str) -> list[str]:
-    cells = line.split("\t")
-    return [cells[0].partition(" | ")[0]] if name == "first_phrases.tsv" else cells
+    return [re.split(r" \| |\t", line)[0]] if name == "first_phrases.tsv" else line.split("\t")
 
 
 def plain(text: str) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from training.__main__ import app
+from tests.training.commands import run
 from training.data.cleaning import Pair, clean
 from training.data.corpora import CORPORA, find_corpus
 from training.data.errors import CorpusError
@@ -24,13 +24,10 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["pairs.tsv", "pairs.tsv.gz"])
-def test_a_tsv_is_read(tmp_path: Path, name: str) -> None:
-    path = written(tmp_path / name, "\ufeffGo.\tVa !\r\nHi.\tSalut !\tignored\n\n")
-    assert list(read_pairs(path)) == [("Go.", "Va !"), ("Hi.", "Salut !")]
-
-
-def test_two_files_are_read_line_by_line(tmp_path: Path) -> None:
+def test_one_tsv_or_two_files_are_read_line_by_line(tmp_path: Path) -> None:
+    for name in ("pairs.tsv", "pairs.tsv.gz"):
+        path = written(tmp_path / name, "\ufeffGo.\tVa !\r\nHi.\tSalut !\tignored\n\n")
+        assert list(read_pairs(path)) == [("Go.", "Va !"), ("Hi.", "Salut !")]
     source = written(tmp_path / "text.en", "Go.\nnext line: \u2028 stays one line\n\n")
     target = written(tmp_path / "text.fr.gz", "Va !\nune\n\n")
     assert list(read_pairs(source, target)) == [("Go.", "Va !"), ("next line: \u2028 stays one line", "une")]
@@ -89,11 +86,10 @@ def test_unknown_names_pairs_and_mirrors_say_what_there_is(tmp_path: Path) -> No
 
 
 def test_every_corpus_says_whom_to_credit_and_where_it_is() -> None:
-    for name in CORPORA:
-        corpus = find_corpus(name)
-        assert corpus.licence, name
-        assert corpus.credit, name
-        assert all(file.address.startswith("https://") for files in corpus.downloads.values() for file in files), name
+    for corpus in map(find_corpus, CORPORA):
+        assert corpus.licence
+        assert corpus.credit
+        assert all(file.address.startswith("https://") for files in corpus.downloads.values() for file in files)
 
 
 TOY = Path(__file__).parents[3] / "training/recipes/toy.yaml"
@@ -114,12 +110,11 @@ def test_pairs_are_normalised_and_good_ones_kept_once(pairs: list[Pair], kept: l
 
 
 def prepared(folder: Path, text: str) -> Result:
-    """Prepare the toy recipe with other text."""
     (folder / "pairs.tsv").write_text(text, "utf-8")
     recipe = yaml.safe_load(TOY.read_text("utf-8"))
     recipe["corpora"][0]["path"] = str(folder / "pairs.tsv")
     (folder / "toy.yaml").write_text(yaml.safe_dump(recipe), "utf-8")
-    return CliRunner().invoke(app, ["prepare", str(folder / "toy.yaml"), "--runs", str(folder / "runs")])
+    return run("prepare", folder / "toy.yaml", "--runs", folder / "runs")
 
 
 def test_what_is_left_out_of_a_corpus_is_counted_and_printed(tmp_path: Path) -> None:

@@ -26,8 +26,7 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
     """Return a tokenizer as a run folder's tokenizer.json keeps it."""
-    made = train_tokenizer(TEXTS, VocabularyConfig(size=400))
-    loaded = Tokenizer.from_str(made.to_str())
+    loaded = Tokenizer.from_str(train_tokenizer(TEXTS, VocabularyConfig(size=400)).to_str())
     loaded.encode_special_tokens = True
     return loaded
 

@@ -39,22 +39,18 @@ def test_pairs_are_the_same_each_time_in_either_direction(
         next(make("en", "es", 1, 1))
 
 
-def digits(text: str) -> list[str]:
-    """Return the sorted digits of a text; apart from times of day, no language adds or drops any."""
-    return sorted(re.findall(r"\d", text))
-
-
-@pytest.mark.parametrize("target", ["fr", "de"])
-def test_no_digit_is_lost_or_added_in_any_template(target: str) -> None:
+@pytest.mark.parametrize("language", ["fr", "de"])
+def test_no_digit_is_lost_or_added_in_any_template_but_in_times_of_day(language: str) -> None:
     pairs = [
-        pair
-        for pair in number_pairs("en", target, 2000, seed=3)
-        if not re.search(r"\d ?[ap]m\b", pair[0], re.I) and "1er" not in pair[1]
+        (source, target)
+        for source, target in number_pairs("en", language, 2000, seed=3)
+        if not re.search(r"\d ?[ap]m\b", source, re.I) and "1er" not in target
     ]
     assert len(pairs) > 1200
-    for source, target_text in pairs:
-        assert digits(source) == digits(target_text), (source, target_text)
-        assert "{" not in source + target_text
+    for pair in pairs:
+        one, other = (sorted(re.findall(r"\d", text)) for text in pair)
+        assert one == other, pair
+        assert "{" not in "".join(pair)
 
 
 def test_values_are_written_as_each_language_writes_them() -> None:
@@ -128,9 +124,8 @@ def test_the_grammar_makes_different_sentences_whose_words_change_places_and_agr
     assert max(lengths) <= LONGEST
     assert all(english[0].isupper() and french[0].isupper() for english, french in pairs.items())
     texts = "\n".join(f"{english} | {french}" for english, french in pairs.items())
-    for english, french in (("red house", "maison rouge"), ("green key", "clé verte"), ("green book", "livre vert")):
-        assert english in texts
-        assert french in texts
+    expected = ("red house", "maison rouge", "green key", "clé verte", "green book", "livre vert")
+    assert all(words in texts for words in expected)
     assert "que un" not in texts
     often = [french for english, french in pairs.items() if english.startswith("She often sees ")]
     assert often

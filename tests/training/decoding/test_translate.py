@@ -13,7 +13,6 @@ from training.decoding.batches import evaluating, length_groups
 from training.decoding.beam_search import SearchOptions
 from training.decoding.forced import cross_attention
 from training.decoding.translate import search
-from training.export.trained import torch_reference
 from training.networks.bahdanau import Bahdanau
 from training.networks.transformer import Transformer
 from training.recipe import BahdanauConfig, TransformerConfig
@@ -26,15 +25,6 @@ def eager(config: TransformerConfig | BahdanauConfig, bias: float) -> Transforme
     net = network(config)
     (net.output_bias if isinstance(net, Transformer) else net.output.bias).data[EOS] += bias
     return net
-
-
-@pytest.mark.parametrize("config", [transformer(), bahdanau(cell="lstm", decoder_layers=2)], ids=["transformer", "rnn"])
-def test_a_beam_of_one_is_greedy(config: TransformerConfig | BahdanauConfig) -> None:
-    """So few tokens that nothing can be a repetition: the most likely one after those before it."""
-    net = network(config)
-    for source, found in zip(SOURCES, search(net, SOURCES, SearchOptions(1, 1.0, 5)), strict=True):
-        batch = collate([np.array([*source, EOS], np.uint16)], [np.array([*found[0].ids, EOS], np.uint16)])
-        assert torch_reference(net, batch).best[0, :-1].tolist() == found[0].ids
 
 
 def test_no_translation_has_a_forbidden_token() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.bundle.load import load_bundle
-from tests.training.commands import call
+from tests.training.commands import call, lines
 from training.evaluation.test_sets import TestSet
 from training.experiments.grid import joined_of, summary
 from training.experiments.report import read_history
@@ -16,12 +16,12 @@ from training.recipe import RecipeError
 
 RECIPES = Path(__file__).parents[3] / "training" / "recipes"
 TOY = RECIPES / "toy-bahdanau.yaml"
-ENOUGH = ["optimisation.max_updates=60", "optimisation.cooldown_updates=30", "validation.every_updates=30"]
-"""A network that has learnt nothing chooses between equals, where eight bits are enough to disagree."""
+# A network that has learnt nothing chooses between equals, where eight bits are enough to disagree.
+ENOUGH = ["network.encoder_hidden=32", "optimisation.max_updates=60", "optimisation.cooldown_updates=30"]
+ENOUGH += ["validation.every_updates=30"]
 
 
 def names(*axes: str, each: bool = False, fixed: tuple[str, ...] = ()) -> list[str]:
-    """Return the names of the toy's variants."""
     variants, _ = make_variants(TOY, fixed, combinations([parse_axis(axis) for axis in axes], each), 1)
     return [variant.name for variant in variants]
 
@@ -33,18 +33,13 @@ def test_all_combinations_or_one_key_at_a_time() -> None:
 
 
 def test_a_variant_has_one_name_and_its_seeds() -> None:
-    axes = (
-        "network.conditional=false,true",
-        "optimisation.guided_alignment=null,{weight: 0.1, heads: [{layer: 0, head: 0}]}",
-    )
-    assert names(*axes, each=True) == ["base", "conditional", "guided-alignment"]
-    assert names("network.hard_gradient=reinforce", fixed=("network.attention=hard",)) == [
-        "attention-hard-hard-gradient-reinforce"
-    ]
+    guided = "optimisation.guided_alignment=null,{weight: 0.1, heads: [{layer: 0, head: 0}]}"
+    assert names("network.conditional=false,true", guided, each=True) == ["base", "conditional", "guided-alignment"]
+    hard = names("network.hard_gradient=reinforce", fixed=("network.attention=hard",))
+    assert hard == ["attention-hard-hard-gradient-reinforce"]
     variants, _ = make_variants(TOY, (), combinations([parse_axis("network.score=concat,additive")], False), 3)
-    assert [(variant.name, variant.recipe.seed) for variant in variants] == [
-        (name, seed) for seed in (1, 2, 3) for name in ("score-concat", "base")
-    ]
+    expected = [(name, seed) for seed in (1, 2, 3) for name in ("score-concat", "base")]
+    assert [(variant.name, variant.recipe.seed) for variant in variants] == expected
     assert variants[0].recipe.name == "toy-bahdanau-score-concat"
 
 
@@ -76,11 +71,8 @@ def test_a_joined_test_has_as_many_sentences_of_each_length_and_each_is_sentence
     test = TestSet("t", [f"{i} two three four" for i in range(300)], [f"{i} deux" for i in range(300)])
     found = joined_of(test, 6, (8, 16), 30)
     lengths = [len(source.split()) for source in found.sources]
-    assert [sum(length <= 8 for length in lengths), sum(8 < length <= 16 for length in lengths), len(lengths)] == [
-        10,
-        10,
-        30,
-    ]
+    assert sum(length <= 8 for length in lengths) == sum(8 < length <= 16 for length in lengths) == 10
+    assert len(lengths) == 30
     for source, reference in zip(found.sources, found.references, strict=True):
         numbers = [int(word) for word in source.split()[::4]]
         assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
@@ -88,15 +80,8 @@ def test_a_joined_test_has_as_many_sentences_of_each_length_and_each_is_sentence
 
 
 def test_the_history_of_a_log_has_the_last_values(tmp_path: Path) -> None:
-    log = tmp_path / "train.log"
-    lines = [
-        "update=2 dev_loss=3.5 dev_bleu/toy=1e-05",
-        "update=4 dev_loss=3",
-        "a line without values",
-        "update=4 dev_loss=2",
-    ]
-    log.write_text("".join(f"2026-11-23 03:00:00,000 {line}\n" for line in lines))
-    history = read_history(log)
+    said = ("update=2 dev_loss=3.5 dev_bleu/toy=1e-05", "update=4 dev_loss=3", "no values", "update=4 dev_loss=2")
+    history = read_history(lines(tmp_path / "train.log", (f"2026-11-23 03:00:00,000 {line}" for line in said)))
     assert history["dev_loss"] == {2: 3.5, 4: 2.0}
     assert history["dev_bleu/toy"] == {2: 1e-05}
 
@@ -116,12 +101,10 @@ def test_the_table_has_means_and_deviations() -> None:
     assert row == "| none | 1 | 10.0 | – | 1,234 | 40.0 | 5.0 |"
 
 
-@pytest.mark.parametrize("arguments", [(), ("--test", RECIPES / "toy.tsv", "--sentences", 3)])
-def test_join_without_a_test_or_with_too_few_sentences_is_refused(
-    arguments: tuple[object, ...], tmp_path: Path
-) -> None:
-    with pytest.raises(ValueError, match="--join needs --test, and at least 4 --sentences"):
-        call("grid", TOY, "--join", 3, "--runs", tmp_path, *arguments)
+def test_join_without_a_test_or_with_too_few_sentences_is_refused(tmp_path: Path) -> None:
+    for arguments in ((), ("--test", RECIPES / "toy.tsv", "--sentences", 3)):
+        with pytest.raises(ValueError, match="--join needs --test, and at least 4 --sentences"):
+            call("grid", TOY, "--join", 3, "--runs", tmp_path, *arguments)
 
 
 @pytest.mark.slow
@@ -129,10 +112,9 @@ def test_join_without_a_test_or_with_too_few_sentences_is_refused(
 def test_a_grid_is_trained_exported_and_measured_once_and_a_run_has_a_report(tmp_path: Path) -> None:
     recipe = tmp_path / "toy.yaml"
     recipe.write_text(TOY.read_text("utf-8").replace("path: toy.tsv", f"path: {RECIPES / 'toy.tsv'}"), "utf-8")
-    arguments = ["grid", str(recipe), "--vary", "network.score=additive,gaussian", "--runs", str(tmp_path / "runs")]
-    arguments += ["--edges", "4", "--output", str(tmp_path / "out" / "toy"), "--set", "network.encoder_hidden=32"]
-    for override in ENOUGH:
-        arguments += ["--set", override]
+    arguments = ["grid", recipe, "--vary", "network.score=additive,gaussian", "--runs", tmp_path / "runs"]
+    arguments += ["--edges", "4", "--output", tmp_path / "out" / "toy"]
+    arguments += [part for override in ENOUGH for part in ("--set", override)]
     call(*arguments)
     content = json.loads((tmp_path / "out" / "toy.json").read_text("utf-8"))
     assert [cell["variant"] for cell in content["cells"]] == [

@@ -12,8 +12,6 @@ from training.export.card import readme, recipe_text
 from training.recipe import parse_recipe
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
-
-
 GALLERY = sorted(MODELS.glob("gallery/*/manifest.json"))
 
 

@@ -1,19 +1,18 @@
 """The exported graphs do what the networks do: every variant that a recipe can name."""
 
 import numpy as np
-import onnxruntime
 import pytest
 
 from service.bundle.vocabulary import BOS, PAD
 from tests.support.exported import Array, Exported, batch_of, id_pairs, write_float
 from tests.support.tiny_networks import VARIANTS, VOCABULARY, network
+from training.data.batching import Batch
 from training.export.sessions import open_session, run
 from training.export.trained import torch_reference
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    """Each variant once, in fp32."""
     return write_float(VARIANTS[request.param], tmp_path_factory.mktemp("graphs"))
 
 
@@ -54,44 +53,36 @@ def test_beams_share_their_sentence_and_differ_in_their_past(exported: Exported)
     """K rows of a sentence give the same results as separate sentences."""
     batch, beams, steps = batch_of(id_pairs(3)), 4, 5
     tokens = np.random.default_rng(1).integers(3, VOCABULARY, (steps, len(batch.source), beams))
-    together = _decode(exported, (batch.source.numpy(), batch.source_lengths.numpy()), tokens)
+    together = _decode(exported, batch, tokens)
     for beam in range(beams):
-        alone = _decode(exported, (batch.source.numpy(), batch.source_lengths.numpy()), tokens[:, :, beam : beam + 1])
+        alone = _decode(exported, batch, tokens[:, :, beam : beam + 1])
         np.testing.assert_allclose(together[:, :, beam], alone[:, :, 0], atol=1e-5)
 
 
-def _start(
-    exported: Exported, source: tuple[Array, Array], beams: int
-) -> tuple[onnxruntime.InferenceSession, dict[str, Array]]:
-    encoder = open_session(exported.folder / "encoder.fp32.onnx")
-    encoded = run(encoder, {"source": source[0], "source_lengths": source[1]})
-    graphs = exported.graphs()
+def _start(exported: Exported, batch: Batch, beams: int) -> dict[str, Array]:
+    """Return what the decoder is fed with before the first step."""
+    source = {"source": batch.source.numpy(), "source_lengths": batch.source_lengths.numpy()}
+    encoded, graphs = run(open_session(exported.folder / "encoder.fp32.onnx"), source), exported.graphs()
     feeds = {name: encoded[name] for name, _ in graphs.memory}
-    rows = len(source[0]) * beams
     for name, axes in graphs.state:
         if graphs.state_kind == "fixed":
             feeds[name] = np.repeat(encoded[f"initial_{name}"], beams, axis=0)
         else:
-            shape = [rows] + [16 if axis == "T" else int(axis) for axis in axes[1:]]
+            shape = [len(batch.source) * beams] + [16 if axis == "T" else int(axis) for axis in axes[1:]]
             feeds[name] = np.zeros(shape, np.float32)
-    feeds |= {"source_lengths": source[1], "candidates": np.array([VOCABULARY])}
-    return open_session(exported.folder / "decoder.fp32.onnx"), feeds
+    return feeds | {"source_lengths": source["source_lengths"], "candidates": np.array([VOCABULARY])}
 
 
-def _decode(exported: Exported, source: tuple[Array, Array], tokens: Array) -> Array:
+def _decode(exported: Exported, batch: Batch, tokens: Array) -> Array:
     """Feed tokens [steps, B, K]; log-probabilities by token id [steps, B, K, V]."""
-    session, feeds = _start(exported, source, tokens.shape[2])
-    results = []
+    feeds, results = _start(exported, batch, tokens.shape[2]), []
+    session = open_session(exported.folder / "decoder.fp32.onnx")
     for step, inputs in enumerate(tokens):
         feeds |= {"tokens": inputs, "lengths": np.full(inputs.size, step, np.int32)}
         feeds["total_length"] = np.array([step + 1], np.int32)
         result = run(session, feeds)
         feeds |= {name: result[f"next_{name}"] for name, _ in exported.graphs().state}
-        results.append(_by_id(result))
+        by_id = np.zeros_like(result["top_logprobs"])
+        np.put_along_axis(by_id, result["top_ids"], result["top_logprobs"], axis=-1)
+        results.append(by_id)
     return np.stack(results)
-
-
-def _by_id(result: dict[str, Array]) -> Array:
-    full = np.zeros_like(result["top_logprobs"])
-    np.put_along_axis(full, result["top_ids"], result["top_logprobs"], axis=-1)
-    return full

@@ -49,13 +49,13 @@ def test_a_range_suits_its_values() -> None:
     assert {choose_range(heavy * size, symmetric=True).zero for size in (0.01, 5)} == {128}
 
 
-def _product(
-    parameters: Parameters, samples: dict[str, Floats], plan: Plan, folder: Path, sites: tuple[str, ...]
-) -> onnxruntime.InferenceSession:
-    store = quantised_store(parameters, {"matrix": sites}, samples, plan, "weights.bin")
+def _product(matrix: Matrix, samples: dict[str, Floats], plan: Plan, folder: Path) -> onnxruntime.InferenceSession:
+    """Return a graph that multiplies what the samples are examples of with a matrix."""
+    store = quantised_store(Parameters({"matrix": matrix}), {"matrix": tuple(samples)}, samples, plan, "weights.bin")
     graph = GraphBuilder("product", store)
-    inputs = [graph.input(site, TensorProto.FLOAT, ["N", samples[site].shape[1]]) for site in sites]
-    operands = [Operand(site, tensor) for site, tensor in zip(sites, inputs, strict=True)]
+    operands = [
+        Operand(site, graph.input(site, TensorProto.FLOAT, ["N", sample.shape[1]])) for site, sample in samples.items()
+    ]
     result = Int8Arithmetic(plan).product(graph, "matrix", *operands)
     graph.output("result", result, TensorProto.FLOAT, ["N", "M"])
     store.write(folder)
@@ -73,7 +73,7 @@ def test_a_quantised_product_is_close(by_row: bool, tmp_path: Path) -> None:
     matrix = Matrix(RANDOM.normal(size=(64, 48)).astype(np.float32), bias)
     samples = {"x": RANDOM.normal(size=(200, 64)).astype(np.float32)}
     plan = Plan({"x": choose_range(samples["x"], False)}, frozenset({"matrix"} if by_row else ()))
-    session = _product(Parameters({"matrix": matrix}), samples, plan, tmp_path, ("x",))
+    session = _product(matrix, samples, plan, tmp_path)
     result = run(session, {"x": samples["x"]})["result"]
     assert _relative(result, samples["x"] @ matrix.weight + bias) < 0.02
     np.testing.assert_array_equal(run(session, {"x": samples["x"][:1]})["result"], result[:1])
@@ -85,8 +85,7 @@ def test_parts_of_very_different_size_keep_their_precision(tmp_path: Path) -> No
     small, large = (RANDOM.normal(size=(200, 32)).astype(np.float32) * size for size in (0.02, 1.0))
     samples = {"small": small, "large": large}
     plan = make_plan(Parameters({"matrix": matrix}), {"matrix": ("small", "large")}, samples)
-    session = _product(Parameters({"matrix": matrix}), samples, plan, tmp_path, ("small", "large"))
-    result = run(session, samples)["result"]
+    result = run(_product(matrix, samples, plan, tmp_path), samples)["result"]
     assert _relative(result, np.hstack([small, large]) @ matrix.weight) < 0.02
 
 

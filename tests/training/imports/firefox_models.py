@@ -1,6 +1,5 @@
 """Folders of Firefox students of random weights, and what a translator in numpy says of them."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +10,7 @@ import sentencepiece
 from tests.support.marian_files import write_folder
 from tests.support.marian_reference import MarianReference
 from tests.support.marian_students import Student, is_product, quantised, random_student, student_options
-
-TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.tsv"
-PAIRS = [line.split("\t") for line in TOY.read_text(encoding="utf-8").splitlines()]
-ENGLISH, FRENCH = [pair[0] for pair in PAIRS], [pair[1] for pair in PAIRS]
+from tests.training.imports.toy_text import ENGLISH, FRENCH, sentencepiece_model
 
 
 @dataclass(frozen=True)
@@ -64,9 +60,4 @@ def student_folder(
 
 def pieces(texts: Sequence[str]) -> bytes:
     """Return a SentencePiece model with the special pieces of Marian's."""
-    result = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts), model_writer=result, vocab_size=150, hard_vocab_limit=False, bos_id=-1, eos_id=0,
-        unk_id=1, minloglevel=2, num_threads=1,
-    )  # fmt: skip
-    return result.getvalue()
+    return sentencepiece_model(texts, vocab_size=150, bos_id=-1, eos_id=0, unk_id=1)

@@ -1,4 +1,4 @@
-"""MarianMT models of random weights in the hub's form, and the words they are made of."""
+"""MarianMT models of random weights in the hub's form."""
 
 import copy
 import json
@@ -13,9 +13,7 @@ from transformers.models.marian.configuration_marian import MarianConfig
 from transformers.models.marian.modeling_marian import MarianMTModel
 from transformers.models.marian.tokenization_marian import MarianTokenizer
 
-TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.tsv"
-PAIRS = [tuple(line.split("\t")) for line in TOY.read_text(encoding="utf-8").splitlines()]
-ENGLISH, FRENCH = [pair[0] for pair in PAIRS], [pair[1] for pair in PAIRS]
+from tests.training.imports.toy_text import ENGLISH, FRENCH, sentencepiece_model
 
 CARD = "---\nlicense: cc-by-4.0\nlanguage:\n- en\n- fr\n---\n# opus-mt-en-fr\n"
 
@@ -37,25 +35,11 @@ class MarianShape:
     half: bool = False
 
 
-def train_sentencepiece(path: Path, texts: Sequence[str], **settings: Any) -> None:
-    """Train a SentencePiece model on a few hundred sentences."""
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts),
-        model_prefix=str(path.with_suffix("")),
-        hard_vocab_limit=False,
-        minloglevel=2,
-        num_threads=1,
-        **settings,
-    )
-    path.with_suffix(".model").rename(path)
-
-
 def train_pieces(folder: Path, shape: MarianShape) -> None:
-    """Train ``source.spm`` and ``target.spm``."""
     size = 500 if shape.byte_fallback else 300
+    settings = {"vocab_size": size, "model_type": shape.algorithm, "byte_fallback": shape.byte_fallback}
     for name, texts in (("source", ENGLISH), ("target", FRENCH)):
-        settings = {"vocab_size": size, "model_type": shape.algorithm, "byte_fallback": shape.byte_fallback}
-        train_sentencepiece(folder / f"{name}.spm", texts, **settings)
+        (folder / f"{name}.spm").write_bytes(sentencepiece_model(texts, **settings))
 
 
 def write_vocabularies(folder: Path, shape: MarianShape) -> tuple[dict[str, int], dict[str, int]]:
@@ -65,17 +49,17 @@ def write_vocabularies(folder: Path, shape: MarianShape) -> tuple[dict[str, int]
         model = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"{name}.spm"))
         found = [model.id_to_piece(number) for number in range(model.get_piece_size())]
         pieces.append([piece for piece in found if piece not in ("<s>", "</s>", "<unk>")])
-    groups = pieces if shape.separate_vocabularies else [[*pieces[0], *pieces[1]]]
-    vocabularies = []
     if shape.separate_vocabularies:  # padding has one id in transformers, so both have one size
-        longest = max(map(len, groups))
-        groups = [[*group, *(f"<filler {place}>" for place in range(longest - len(group)))] for group in groups]
+        longest = max(map(len, pieces))
+        groups = [[*group, *(f"<filler {place}>" for place in range(longest - len(group)))] for group in pieces]
+    else:
+        groups = [[*pieces[0], *pieces[1]]]
+    vocabularies = []
     for group in groups:
         kept = [piece for place, piece in enumerate(group) if not shape.left_out or place % shape.left_out]
         order = ["</s>", "<unk>", *dict.fromkeys(kept), *shape.language_tokens, "<pad>"]
         vocabularies.append({piece: number for number, piece in enumerate(order)})
-    names = ("vocab.json", "target_vocab.json")
-    for name, vocabulary in zip(names, vocabularies, strict=False):
+    for name, vocabulary in zip(("vocab.json", "target_vocab.json"), vocabularies, strict=False):
         (folder / name).write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
     return vocabularies[0], vocabularies[-1]
 
@@ -108,9 +92,9 @@ def marian_config(source: int, target: int, shape: MarianShape, **changed: Any) 
     )
 
 
-def random_model(config: MarianConfig, seed: int = 0) -> Any:
+def random_model(config: MarianConfig) -> Any:
     """Return a model whose every parameter, the output biases too, is a random number of a useful size."""
-    torch.manual_seed(seed)
+    torch.manual_seed(0)
     model: Any = MarianMTModel(config).eval()  # type: ignore[no-untyped-call]
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -146,7 +130,6 @@ def write_model(folder: Path, shape: MarianShape = MarianShape(), **changed: Any
 
 
 def write_files(folder: Path, model: Any, pickled: bool = False) -> None:
-    """Write checkpoint, configuration and card."""
     model.save_pretrained(folder)
     if pickled:
         torch.save(model.state_dict(), folder / "pytorch_model.bin")
@@ -158,14 +141,5 @@ def write_files(folder: Path, model: Any, pickled: bool = False) -> None:
 
 
 def hub_tokenizer(folder: Path) -> Any:
-    """Return transformers' tokenizer of a model."""
     source, target, vocabulary = (str(folder / name) for name in ("source.spm", "target.spm", "vocab.json"))
     return MarianTokenizer(source, target, vocabulary, source_lang="eng", target_lang="fra")
-
-
-def padded(rows: Sequence[Sequence[int]], fill: int) -> torch.Tensor:
-    """Return rows of ids as one tensor [B, T]."""
-    result = torch.full((len(rows), max(map(len, rows))), fill)
-    for place, row in enumerate(rows):
-        result[place, : len(row)] = torch.tensor(row)
-    return result

@@ -14,7 +14,8 @@ from service.bundle.load import load_bundle
 from tests.docs.commands import ROOT, commands
 from tests.support.polling import wait_until
 from tests.support.server import free_port, running
-from tests.training.imports.firefox_models import ENGLISH, student_folder
+from tests.training.imports.firefox_models import student_folder
+from tests.training.imports.toy_text import ENGLISH
 from training.imports.add import AddOptions, add_model, format_of
 from training.imports.files import ImportRefused
 
@@ -34,10 +35,10 @@ TRAINING_ALONE = ("faiss", "huggingface_hub", "lightning", "sacrebleu", "safeten
 WALK = "translucent models add enfr"
 
 
-def variables(folder: Path, **more: str) -> dict[str, str]:
-    """Return an environment of serving: what only training installs cannot be imported."""
+def variables(folder: Path, blocked: tuple[str, ...] = TRAINING_ALONE, **more: str) -> dict[str, str]:
+    """Return an environment where what only training installs, or ``blocked``, cannot be imported."""
     (folder / "blocked").mkdir(exist_ok=True)
-    (folder / "blocked/sitecustomize.py").write_text(BLOCKER.replace("{names}", repr(set(TRAINING_ALONE))))
+    (folder / "blocked/sitecustomize.py").write_text(BLOCKER.replace("{names}", repr(set(blocked))))
     program = folder / "blocked/translucent"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m translucent_mt "$@"\n')
     program.chmod(0o755)
@@ -46,16 +47,18 @@ def variables(folder: Path, **more: str) -> dict[str, str]:
     return own | paths | more
 
 
-def translucent(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def done(folder: Path, environment: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "translucent_mt", *arguments],
-        cwd=folder, env=variables(folder), capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False
+    )
+
+
+def add(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return done(folder, variables(folder), "translucent", "models", "add", "enfr", *arguments)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a downloaded model."""
     folder = tmp_path_factory.mktemp("walk")
     student_folder(folder / "enfr", soft=True)
     return folder
@@ -71,13 +74,9 @@ def test_the_walk_of_the_docs_leads_from_a_download_to_a_translation_a_picture_a
     typed = "\n".join(walk).replace("localhost:8000", f"localhost:{port}").replace("curl -s", "curl -s --fail")
     typed = typed.replace("--retry 60", "--retry 600")  # a busy machine takes longer to start a server
     script = f"set -e\ntrap 'jobs -p | xargs -r kill' EXIT\n{typed}"
-    environment = variables(folder, TRANSLUCENT_PORT=port)
-    done = subprocess.run(
-        ["bash", "-c", script],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert '"translatedText":"' in done.stdout
+    walked = done(folder, variables(folder, TRANSLUCENT_PORT=port), "bash", "-c", script)
+    assert walked.returncode == 0, walked.stdout + walked.stderr
+    assert '"translatedText":"' in walked.stdout
     assert (folder / "notes.fr.md").read_text("utf-8").strip()
     assert "</svg>" in (folder / "attention.svg").read_text("utf-8")
     manifest = load_bundle(folder / "models/firefox-en-fr").manifest
@@ -88,19 +87,16 @@ def test_the_walk_of_the_docs_leads_from_a_download_to_a_translation_a_picture_a
 
 def test_a_running_server_serves_what_is_added(folder: Path) -> None:
     models = folder / "served"
-    first = translucent(folder, "models", "add", "enfr", "--models-dir", str(models))
+    first = add(folder, "--models-dir", str(models))
     assert first.returncode == 0, first.stderr
     with running("-m", "service", "serve", "--models-dir", str(models), "--device", "cpu") as server:
-        more = translucent(
-            folder, "models", "add", "enfr", "--models-dir", str(models), "--name", "other", "--to", "de"
-        )
+        more = add(folder, "--models-dir", str(models), "--name", "other", "--to", "de")
         assert more.returncode == 0, more.stderr
         assert "en → de, MPL-2.0" in more.stdout
         server.signal(signal.SIGHUP)
         wait_until(lambda: "de" in _targets(server.url), 60)
-        answer = httpx.post(
-            f"{server.url}/translate", json={"q": ENGLISH[0], "source": "en", "target": "de"}, timeout=60
-        )
+        asked = {"q": ENGLISH[0], "source": "en", "target": "de"}
+        answer = httpx.post(f"{server.url}/translate", json=asked, timeout=60)
         assert answer.json()["translatedText"]
 
 
@@ -139,13 +135,8 @@ def test_a_disk_without_room_is_said_before_anything_is_written(
 
 
 def test_the_command_says_which_extra_is_missing(folder: Path) -> None:
-    names = repr({*TRAINING_ALONE, "onnx"})
-    environment = variables(folder)
-    (folder / "blocked/sitecustomize.py").write_text(BLOCKER.replace("{names}", names))
-    done = subprocess.run(
-        [sys.executable, "-m", "translucent_mt", "models", "add", "enfr"],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "pip install 'translucent-mt[import]'" in done.stderr
-    assert done.stdout == ""
+    environment = variables(folder, (*TRAINING_ALONE, "onnx"))
+    said = done(folder, environment, "translucent", "models", "add", "enfr")
+    assert said.returncode == 1
+    assert "pip install 'translucent-mt[import]'" in said.stderr
+    assert said.stdout == ""

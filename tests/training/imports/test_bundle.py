@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from service.engine.loader import open_translator
 from service.engine.translation.translator import Translator
 from service.engine.types import TranslationOptions
 from tests.training.commands import call, figures, lines, refusal, verdict
-from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, hub_tokenizer, write_model
+from tests.training.imports.marian_models import MarianShape, hub_tokenizer, write_model
+from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.imports.bundle import ImportOptions
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.network import import_bundle
@@ -30,7 +32,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")
 
 @pytest.fixture(scope="module")
 def bundle(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the bundle, imported by the command."""
     folder = tmp_path_factory.mktemp("models")
     text = lines(folder / "sample.en", ENGLISH[:200])
     call("import", "opus-mt", toy, "--output", folder / "opus-mt-en-fr", "--text", text)
@@ -39,18 +40,22 @@ def bundle(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def theirs(toy: Path) -> Any:
-    """Return the same model in transformers."""
     model: Any = MarianMTModel.from_pretrained(toy)
     return model.eval()
 
 
-@pytest.fixture
-async def translator(bundle: Path) -> AsyncIterator[Translator]:
-    """Yield the bundle in the engine."""
+@asynccontextmanager
+async def opened(bundle: Path) -> AsyncIterator[Translator]:
     translator = open_translator(load_bundle(bundle))
     await translator.start()
     yield translator
     await translator.stop(5)
+
+
+@pytest.fixture
+async def translator(bundle: Path) -> AsyncIterator[Translator]:
+    async with opened(bundle) as translator:
+        yield translator
 
 
 async def test_scores_of_a_beam_search_are_those_of_transformers(
@@ -92,19 +97,13 @@ async def test_what_repeats_itself_and_mixes_languages_is_as_in_transformers(tmp
                 bad_words_ids=[[theirs.config.pad_token_id], [tokenizer.unk_token_id]], forced_eos_token_id=None,
             )  # fmt: skip
         wanted.append(" ".join(tokenizer.decode(row, skip_special_tokens=True).split()))
-    translator = open_translator(load_bundle(output))
-    await translator.start()
-    found = {
-        guard: await translator.translate(
-            texts, TranslationOptions(beam_size=4, values="off", repetition_guard=guard), split=False
-        )
-        for guard in (None, True)
-    }
-    await translator.stop(5)
-    equal = {
-        guard: sum(one.text == other for one, other in zip(each, wanted, strict=True)) for guard, each in found.items()
-    }
-    assert equal[None] >= 0.9 * len(texts), list(zip(found[None], wanted, strict=True))[:5]
+    equal = {}
+    async with opened(output) as translator:
+        for guard in (None, True):
+            options = TranslationOptions(beam_size=4, values="off", repetition_guard=guard)
+            found = await translator.translate(texts, options, split=False)
+            equal[guard] = sum(one.text == other for one, other in zip(found, wanted, strict=True))
+    assert equal[None] >= 0.9 * len(texts)
     assert equal[True] < 0.5 * len(texts)
 
 
@@ -124,10 +123,8 @@ async def test_a_shortlist_from_text_of_the_user_keeps_the_translations(
     assert changed <= 0.05 * measured
     assert manifest.card["imported"]["shortlist"]["changed"] == changed
     assert load_bundle(bundle).manifest.graphs["int8"].shortlist is None
-    listed = open_translator(load_bundle(output))
-    await listed.start()
-    both = [[each.text for each in await model.translate(ENGLISH[::6])] for model in (translator, listed)]
-    await listed.stop(0)
+    async with opened(output) as listed:
+        both = [[each.text for each in await model.translate(ENGLISH[::6])] for model in (translator, listed)]
     assert sum(one == other for one, other in zip(*both, strict=True)) >= 0.95 * len(both[0])
 
 

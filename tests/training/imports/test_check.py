@@ -10,8 +10,8 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine.model.device import CPU, ModelSettings, place_among
 from tests.training.commands import call, figures, lines, refusal, verdict
-from tests.training.imports.marian_models import ENGLISH, FRENCH
 from tests.training.imports.opennmt_models import converted_folder
+from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.export.card import check_table
 from training.export.compare import Comparison
 
@@ -29,24 +29,20 @@ def folder(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return converted
 
 
-@pytest.fixture
 def pieces(folder: Path) -> list[object]:
     return ["--spm", folder / "source.spm", "--target-spm", folder / "target.spm"]
 
 
-@pytest.fixture
-def texts(folder: Path) -> list[object]:
+def texts_beside(folder: Path) -> list[object]:
     return ["--text", folder.with_name("text.en"), "--references", folder.with_name("text.fr")]
 
 
-def test_a_ctranslate2_folder_is_compared_with_ctranslate2(
-    folder: Path, pieces: list[object], texts: list[object], tmp_path: Path
-) -> None:
-    bundle = tmp_path / "imported"
-    call(*IMPORT, folder, "--output", bundle, *OPTIONS, *texts[:2], "--fp32", *pieces)
+def test_a_ctranslate2_folder_is_compared_with_ctranslate2(folder: Path, tmp_path: Path) -> None:
+    bundle, spm, texts = tmp_path / "imported", pieces(folder), texts_beside(folder)
+    call(*IMPORT, folder, "--output", bundle, *OPTIONS, *texts[:2], "--fp32", *spm)
     assert "Not compared with the original yet" in (bundle / "README.md").read_text(encoding="utf-8")
     check = ["import", "check", bundle, folder, *texts]
-    printed = call(*check, *pieces)
+    printed = call(*check, *spm)
     assert verdict(bundle)["with"].startswith("CTranslate2 ")
     assert verdict(bundle)["passed"] is True
     found = figures(bundle)
@@ -61,15 +57,13 @@ def test_a_ctranslate2_folder_is_compared_with_ctranslate2(
     assert table in card
     assert "--spm" in str(refusal(*check))
     other = shutil.copy(folder / "source.spm", tmp_path / "target.spm")
-    message = str(refusal(*check, *pieces[:3], other))
+    message = str(refusal(*check, *spm[:3], other))
     assert "its target.spm is not the one that the bundle was imported from" in message
 
 
-def test_an_argos_package_of_an_opus_model_has_the_targets_pieces(
-    folder: Path, texts: list[object], tmp_path: Path
-) -> None:
+def test_an_argos_package_of_an_opus_model_has_the_targets_pieces(folder: Path, tmp_path: Path) -> None:
     """Locomotive packs the source's SentencePiece model alone; CTranslate2 joins the target's pieces by name."""
-    archive, bundle = tmp_path / "translate-en_fr-1_0.argosmodel", tmp_path / "argos"
+    archive, bundle, texts = tmp_path / "translate-en_fr-1_0.argosmodel", tmp_path / "argos", texts_beside(folder)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8")) | {"add_source_eos": True}
     with zipfile.ZipFile(archive, "w") as packed:
         packed.writestr("p/metadata.json", json.dumps({"from_code": "en", "to_code": "fr", "package_version": "1.0"}))
@@ -85,10 +79,10 @@ def test_an_argos_package_of_an_opus_model_has_the_targets_pieces(
 
 
 def test_a_faithful_import_is_the_original_with_the_settings_of_the_server_as_they_are(
-    folder: Path, pieces: list[object], texts: list[object], tmp_path: Path
+    folder: Path, tmp_path: Path
 ) -> None:
-    bundle = tmp_path / "faithful"
-    faithful = [*IMPORT, folder, "--output", bundle, *OPTIONS, "--faithful", *pieces]
+    bundle, spm, texts = tmp_path / "faithful", pieces(folder), texts_beside(folder)
+    faithful = [*IMPORT, folder, "--output", bundle, *OPTIONS, "--faithful", *spm]
     assert "leave out --shortlist-text" in str(refusal(*faithful, "--shortlist-text", texts[1], texts[3]))
     assert not bundle.exists()
     call(*faithful)
@@ -96,7 +90,7 @@ def test_a_faithful_import_is_the_original_with_the_settings_of_the_server_as_th
     assert list(graphs) == ["fp32"]
     for device in ("cpu", "auto"):
         assert place_among([CPU], graphs, ModelSettings(device)).precision == "fp32"
-    call("import", "check", bundle, folder, *texts[:2], *pieces)
+    call("import", "check", bundle, folder, *texts[:2], *spm)
     found = figures(bundle)
     assert {precision for _, precision in found} == {None, "fp32"}
     assert found["equal translations, values=off", "fp32"] == 1

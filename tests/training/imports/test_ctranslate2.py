@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from service.bundle.vocabulary import EOS
-from tests.training.imports.marian_models import ENGLISH, MarianShape, write_model
+from tests.training.imports.marian_models import MarianShape, write_model
 from tests.training.imports.opennmt_models import converted_folder, opennmt_folder
+from tests.training.imports.toy_text import ENGLISH
 from training.data.batching import collate
 from training.imports.argos import installed_packages, read_argos
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2

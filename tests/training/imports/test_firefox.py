@@ -20,7 +20,8 @@ from tests.support.decoding import decode
 from tests.support.marian_files import FIRST, candidates
 from tests.support.marian_reference import UNKNOWN, MarianReference
 from tests.training.commands import call, figures, lines, refusal, run
-from tests.training.imports.firefox_models import ENGLISH, FRENCH, StudentFolder, student_folder
+from tests.training.imports.firefox_models import StudentFolder, student_folder
+from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.data.batching import collate
 from training.export.dequantise import dequantise_bundle
 from training.export.graphs.precision import Plan, Range
@@ -30,31 +31,27 @@ from training.imports.firefox import FirefoxOptions, read_firefox
 from training.imports.network import network_of
 from training.imports.source import ImportedModel
 
-SENTENCES = 200
+Quantised = tuple[StudentFolder, ImportedModel, Path]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> StudentFolder:
-    """Return a student with float weights and one vocabulary."""
     return student_folder(tmp_path_factory.mktemp("student") / "enfr")
 
 
 @pytest.fixture(scope="module")
 def model(folder: StudentFolder) -> ImportedModel:
-    """Return the student as it is imported."""
     return read_firefox(folder.path, FirefoxOptions("firefox-en-fr"))
 
 
 @pytest.fixture(scope="module")
 def bundle(folder: StudentFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the student's bundle, imported by the command."""
     output = tmp_path_factory.mktemp("models") / "firefox-en-fr"
     call("import", "firefox", folder.path, "--output", output, "--faithful")
     return output
 
 
 def sources_of(model: ImportedModel, count: int) -> list[list[int]]:
-    """Return sentences in our ids, with the end token."""
     return [[*model.source.tokenizer.encode(text, add_special_tokens=False).ids, EOS] for text in ENGLISH[:count]]
 
 
@@ -74,7 +71,7 @@ def translate(engine: OnnxModel, model: ImportedModel, sources: list[list[int]],
 def test_the_engine_translates_scores_and_aligns_as_the_reference(
     bundle: Path, model: ImportedModel, folder: StudentFolder
 ) -> None:
-    engine, sources = load_model(load_bundle(bundle), ModelSettings()), sources_of(model, SENTENCES)
+    engine, sources = load_model(load_bundle(bundle), ModelSettings()), sources_of(model, 200)
     found = translate(engine, model, sources, 1)
     closed = [each.ids if each.ids[-1] == EOS else (*each.ids, EOS) for each in found]
     scored = engine.score_batch(list(zip(sources, closed, strict=True)))
@@ -100,7 +97,7 @@ def test_beam_search_keeps_each_hypothesis_with_its_own_cells(bundle: Path, mode
 
 
 @pytest.fixture(scope="module")
-def quantised(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudentFolder, ImportedModel, Path]:
+def quantised(tmp_path_factory: pytest.TempPathFactory) -> Quantised:
     """Return a student with weights of eight bits, as it is imported, and its int8 bundle."""
     if not exact_here():
         pytest.skip("this processor does not add up products of eight bits exactly (VNNI)")
@@ -111,7 +108,7 @@ def quantised(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudentFolder, 
     return folder, model, place / "int8"
 
 
-def test_eight_bits_make_the_words_that_intgemm_makes(quantised: tuple[StudentFolder, ImportedModel, Path]) -> None:
+def test_eight_bits_make_the_words_that_intgemm_makes(quantised: Quantised) -> None:
     folder, model, bundle = quantised
     assert model.shortlist is not None
     engine, sources = load_model(load_bundle(bundle), ModelSettings()), sources_of(model, 100)
@@ -126,7 +123,7 @@ def test_eight_bits_make_the_words_that_intgemm_makes(quantised: tuple[StudentFo
         assert tuple(model.rows[1][list(ours.ids)].tolist()) == expected.ids
 
 
-def test_eight_bits_are_read_back_as_they_were(quantised: tuple[StudentFolder, ImportedModel, Path]) -> None:
+def test_eight_bits_are_read_back_as_they_were(quantised: Quantised) -> None:
     _, model, bundle = quantised
     for name, array in dequantise_bundle(bundle).items():
         if name != "output_bias":  # what is never produced has another bias
@@ -134,13 +131,12 @@ def test_eight_bits_are_read_back_as_they_were(quantised: tuple[StudentFolder, I
 
 
 def test_eight_bits_are_refused_where_their_products_are_not_exact(
-    quantised: tuple[StudentFolder, ImportedModel, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    quantised: Quantised, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder, _, bundle = quantised
     monkeypatch.setattr("service.engine.model.session.exact_here", lambda: False)
-    with pytest.raises(
-        BundleIncompatible, match="import the model again on this machine, or anywhere with --seven-bit"
-    ):
+    advice = "import the model again on this machine, or anywhere with --seven-bit"
+    with pytest.raises(BundleIncompatible, match=advice):
         load_model(load_bundle(bundle), ModelSettings())
     monkeypatch.setattr("training.imports.firefox.products_are_exact", lambda _: False)
     model = read_firefox(folder.path, FirefoxOptions("firefox-en-fr"))
@@ -149,9 +145,7 @@ def test_eight_bits_are_refused_where_their_products_are_not_exact(
     assert "seven bits" in (made / "README.md").read_text(encoding="utf-8")
 
 
-def test_a_product_without_a_multiplier_of_its_input_has_a_scale_for_every_row(
-    quantised: tuple[StudentFolder, ImportedModel, Path],
-) -> None:
+def test_a_product_without_a_multiplier_of_its_input_has_a_scale_for_every_row(quantised: Quantised) -> None:
     _, model, _ = quantised
     assert model.intgemm is not None
     name, other = "decoder.0.cross.query", "decoder.0.cross.output"

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 import struct
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +26,6 @@ HEADERS, NAME, TYPE, AXES, SIZE = 16, 0, 8, 16, 24
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> StudentFolder:
-    """Return a student that can be imported."""
     return student_folder(tmp_path_factory.mktemp("student"), int8=True)
 
 
@@ -52,21 +52,18 @@ def items(change: Callable[[list[Item]], Sequence[Item]]) -> Spoil:
     return lambda folder, original: (folder / MODEL).write_bytes(model_bytes(change(items_of(original))))
 
 
+def changed_item(name: str, change: Callable[[Item], Item]) -> Spoil:
+    return items(lambda found: [change(each) if each.name == name else each for each in found])
+
+
 def item(name: str, **changes: Any) -> Spoil:
-    return items(lambda found: [replace(each, **changes) if each.name == name else each for each in found])
+    return changed_item(name, lambda each: replace(each, **changes))
 
 
 def data(name: str, place: int, number: float) -> Spoil:
     """Write a float into an item's data."""
-
-    def change(found: list[Item]) -> list[Item]:
-        new = struct.pack("<f", number)
-        return [
-            replace(each, data=each.data[:place] + new + each.data[place + 4 :]) if each.name == name else each
-            for each in found
-        ]
-
-    return items(change)
+    new = struct.pack("<f", number)
+    return changed_item(name, lambda each: replace(each, data=each.data[:place] + new + each.data[place + 4 :]))
 
 
 def options(**changes: Any) -> Spoil:
@@ -93,15 +90,13 @@ def written(name: str, content: str) -> Spoil:
 CASES: dict[str, tuple[Spoil, str]] = {
     "no model": (lambda folder, _original: (folder / MODEL).unlink(), r"it has 0 files model\.\*\.bin"),
     "two models": (written("model.other.bin", ""), "it has 2 files"),
-    "empty": (edited(MODEL, lambda _data: b""), "cut off: its header"),
-    "text": (edited(MODEL, lambda _data: b"no model at all, just text"), "it has version"),
     "cut header": (cut(MODEL, 12), "cut off: its header"),
+    "text": (edited(MODEL, lambda _data: b"no model at all, just text"), "it has version"),
     "cut item table": (cut(MODEL, 100), "cut off: its item table"),
     "cut data": (cut(MODEL, 20_000), "cut off: its item"),
     "cut last byte": (edited(MODEL, lambda data: data[:-1]), "cut off: its item special:model.yml"),
     "more than it says": (edited(MODEL, lambda data: data + b"\0" * 8), "it has 8 bytes more"),
     "version 2": (patched(MODEL, 0, "Q", 2), "it has version 2"),
-    "huge version": (patched(MODEL, 0, "Q", 2**64 - 1), "it has version 18446744073709551615"),
     "no items": (patched(MODEL, 8, "Q", 0), "it has 0 items"),
     "too many items": (patched(MODEL, 8, "Q", 2**59), r"it has 576460752303423488 items"),
     "no name": (patched(MODEL, HEADERS + NAME, "Q", 0), "no readable name"),
@@ -145,8 +140,8 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "alignment": (options(transformer_guided_alignment_layer="9"), "'last' or 1 to 2 can be imported"),
     "no vocabulary": (lambda folder, _original: (folder / VOCABULARY).unlink(), r"0 files vocab\.\*\.spm"),
     "damaged vocabulary": (cut(VOCABULARY, 300), "no SentencePiece model"),
-    "small network": (items(lambda found: [float_item("Wemb", np.ones((9, 32), np.float32)) if each.name == "Wemb"
-                                           else each for each in found]), "pieces, but the network has 9 embeddings"),
+    "small network": (changed_item("Wemb", lambda _item: float_item("Wemb", np.ones((9, 32), np.float32))),
+                      "pieces, but the network has 9 embeddings"),
     "no shortlist": (patched(SHORTLIST, 0, "Q", 7), "it is no binary shortlist"),
     "cut shortlist": (cut(SHORTLIST, 100), "cut off: its table of offsets"),
     "cut lists": (edited(SHORTLIST, lambda data: data[:-8]), "cut off: its lists"),
@@ -165,8 +160,7 @@ CASES: dict[str, tuple[Spoil, str]] = {
 def test_a_damaged_or_foreign_file_is_refused_in_one_sentence_at_once(
     case: str, original: StudentFolder, tmp_path: Path
 ) -> None:
-    for path in original.path.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(original.path, tmp_path, dirs_exist_ok=True)
     spoil, message = CASES[case]
     spoil(tmp_path, original)
     began = time.process_time()

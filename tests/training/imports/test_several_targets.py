@@ -1,8 +1,10 @@
 """One imported bundle of two targets behind the real application: every route serves both pairs."""
 
 import asyncio
+import json
 import shutil
 from collections.abc import AsyncIterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +17,52 @@ from service.bundle.vocabulary import EOS
 from service.engine.registry import Registry
 from service.metrics import Metrics
 from service.settings import Settings
+from tests.support.api_client import calling
 from tests.training.commands import call, figures, lines, refusal, run, verdict
-from tests.training.imports.several_targets import SENTENCES, train_several_targets
+from tests.training.imports.marian_models import MarianShape
+from tests.training.imports.toy_marian import SIDES, train
+from tests.training.imports.toy_text import sentencepiece_model
 from training.imports.calibration import LONGEST, encode_sources, made_up_sources
 from training.imports.marian import MarianOptions, read_marian
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")]
 
 NAME = "opus-mt-en-mul"
+ANIMALS = {
+    "cat": ("Le chat", "Die Katze"),
+    "dog": ("Le chien", "Der Hund"),
+    "bird": ("L'oiseau", "Der Vogel"),
+    "horse": ("Le cheval", "Das Pferd"),
+    "cow": ("La vache", "Die Kuh"),
+}
+VERBS = {
+    "sleeps": ("dort", "schläft"),
+    "eats": ("mange", "isst"),
+    "sings": ("chante", "singt"),
+    "waits": ("attend", "wartet"),
+    "drinks": ("boit", "trinkt"),
+}
+# English, French, German.
+SENTENCES = [
+    (f"The {animal} {verb}.", f"{ANIMALS[animal][0]} {VERBS[verb][0]}.", f"{ANIMALS[animal][1]} {VERBS[verb][1]}.")
+    for animal, verb in product(ANIMALS, VERBS)
+]
 CAT, DOG = "The cat sleeps.", "The dog eats."
 SAID = {"fr": ("Le chat dort.", "Le chien mange."), "de": ("Die Katze schläft.", "Der Hund isst.")}
 TOKEN = {"fr": ">>fra<<", "de": ">>deu<<"}
 each_target = pytest.mark.parametrize("target", SAID)
+
+
+def train_several_targets(folder: Path) -> None:
+    """Write a model that has learnt to say in French or in German what animals do, as the hub has it."""
+    folder.mkdir(parents=True)
+    english, *others = zip(*SENTENCES, strict=True)
+    for side, texts in zip(SIDES, (english, [*others[0], *others[1]]), strict=True):
+        (folder / f"{side}.spm").write_bytes(sentencepiece_model(texts, vocab_size=120, model_type="bpe"))
+    pairs = [(token, texts[0], texts[number]) for texts in SENTENCES for number, token in enumerate(TOKEN.values(), 1)]
+    train(folder, MarianShape(language_tokens=tuple(TOKEN.values()), layers=(1, 1)), pairs, updates=300, rate=5e-3)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"source_lang": "eng", "target_lang": "mul"}))
+    (folder / "README.md").write_text("---\nlicense: cc-by-4.0\nlanguage:\n- en\n- fr\n- de\n---\n# opus-mt-en-mul\n")
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +79,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def client(models: Path) -> AsyncIterator[httpx.AsyncClient]:
     registry = Registry(models)
     await registry.start()
-    app = create_app(Service(Settings(), registry, Metrics()))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://translucent") as client:
+    async with calling(create_app(Service(Settings(), registry, Metrics()))) as client:
         yield client
     await registry.stop(5)
 

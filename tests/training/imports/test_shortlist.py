@@ -5,14 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, write_model
+from tests.training.imports.marian_models import MarianShape, write_model
+from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.export.float_graphs import float_graphs
 from training.imports.bundle import describe
 from training.imports.files import ImportRefused
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.shortlist import learn_import_shortlist, target_tokens
-
-PAIRS = tuple(zip(ENGLISH, FRENCH, strict=True))
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended")
 
@@ -34,11 +33,11 @@ def test_names_can_be_copied_with_the_pieces_of_the_target(shape: MarianShape, t
 
 
 def test_lists_hold_only_what_a_translation_may_hold_and_need_enough_text(marian: Path) -> None:
-    model = read_marian(marian, MarianOptions("opus-mt-en-fr"))
+    model, pairs = read_marian(marian, MarianOptions("opus-mt-en-fr")), list(zip(ENGLISH, FRENCH, strict=True))[:300]
     with float_graphs(describe(model), model.state, model.float_bias) as graphs:
-        learned = learn_import_shortlist(model, graphs, PAIRS[:300])
+        learned = learn_import_shortlist(model, graphs, pairs)
         with pytest.raises(ImportRefused, match="has 20 pairs; at least 100 are needed"):
-            learn_import_shortlist(model, graphs, PAIRS[:20])
+            learn_import_shortlist(model, graphs, pairs[:20])
     producible = set(model.target.producible.tolist())
     assert set(learned.shortlist.always.tolist()) <= producible
     assert set(np.unique(learned.shortlist.likely).tolist()) <= producible | {0}

@@ -9,7 +9,8 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine.text.tokenizer import load_tokenizers
 from tests.robustness import inputs
-from tests.training.imports.marian_models import ENGLISH, FRENCH, MarianShape, hub_tokenizer, write_model
+from tests.training.imports.marian_models import MarianShape, hub_tokenizer, write_model
+from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.imports.bundle import ImportOptions
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.network import import_bundle
@@ -21,9 +22,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")
 
 def joins_unknown(pieces: Any, text: str) -> bool:
     """Return whether SentencePiece makes one unknown piece of several characters, whose own tokens we keep."""
-    return any(
-        len(piece) > 1 and pieces.piece_to_id(piece) == pieces.unk_id() for piece in pieces.encode(text, out_type=str)
-    )
+    found = pieces.encode(text, out_type=str)
+    return any(len(piece) > 1 and pieces.piece_to_id(piece) == pieces.unk_id() for piece in found)
 
 
 @pytest.mark.parametrize("byte_fallback", [True, False])

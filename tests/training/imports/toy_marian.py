@@ -7,27 +7,17 @@ from typing import Any
 
 import sentencepiece
 import torch
+from torch.nn.utils.rnn import pad_sequence
 from transformers.models.marian.modeling_marian import MarianMTModel
 
 from tests.training.imports.marian_models import (
-    PAIRS,
     MarianShape,
     marian_config,
-    padded,
-    train_pieces,
     write_files,
     write_vocabularies,
 )
 
 SIDES = ("source", "target")
-
-
-def train_toy(folder: Path) -> None:
-    """Write the folder of a model of the toy recipe's pairs as the hub has it."""
-    shape = MarianShape(byte_fallback=True)
-    folder.mkdir(parents=True)
-    train_pieces(folder, shape)
-    train(folder, shape, [("", *pair[:2]) for pair in PAIRS], updates=220, rate=3e-3)
 
 
 def train(folder: Path, shape: MarianShape, pairs: Sequence[tuple[str, ...]], updates: int, rate: float) -> None:
@@ -51,7 +41,8 @@ def train(folder: Path, shape: MarianShape, pairs: Sequence[tuple[str, ...]], up
         with torch.no_grad():  # the output layer shares the table, and would change the row that decoders start with
             table[-1] = 0
         drawn = generator.sample(rows, min(64, len(rows)))
-        source, labels = padded([row[0] for row in drawn], size - 1), padded([row[1] for row in drawn], -100)
+        sides = ([torch.tensor(row[side]) for row in drawn] for side in (0, 1))
+        source, labels = (pad_sequence(ids, True, fill) for ids, fill in zip(sides, (size - 1, -100), strict=True))
         loss = model(input_ids=source, attention_mask=(source != size - 1).long(), labels=labels).loss
         optimiser.zero_grad()
         loss.backward()

@@ -17,26 +17,15 @@ def stage(first: int, last: int | None = None) -> dict[str, Any]:
     return {"from_update": first, "to_update": last}
 
 
-def spans(stages: list[dict[str, Any]]) -> list[tuple[int, int | None]]:
-    return [(each["from_update"], each["to_update"]) for each in stages]
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "kept"),
-    [
-        ([stage(0, 500), stage(500)], stage(800), [(0, 500), (500, 800), (800, None)]),  # killed
-        ([stage(0, 500), stage(500, 900)], stage(500), [(0, 500), (500, None)]),  # done over again
-        ([stage(0, 500), stage(500, 900)], stage(700), [(0, 500), (500, 700), (700, None)]),
-    ],
-)
-def test_a_stage_ends_where_the_next_one_begins(
-    before: list[dict[str, Any]], now: dict[str, Any], kept: list[tuple[int, int | None]]
-) -> None:
-    assert spans(extend(before, now)) == kept
+def test_a_stage_ends_where_the_next_one_begins() -> None:
+    killed, ended = [stage(0, 500), stage(500)], [stage(0, 500), stage(500, 900)]
+    assert extend(killed, stage(800)) == [stage(0, 500), stage(500, 800), stage(800)]
+    assert extend(ended, stage(500)) == [stage(0, 500), stage(500)]  # done over again
+    assert extend(ended, stage(700)) == [stage(0, 500), stage(500, 700), stage(700)]
 
 
 def test_a_start_that_made_no_update_is_no_stage() -> None:
-    assert spans(closed([stage(0, 500), stage(500)], 500)) == [(0, 500)]
+    assert closed([stage(0, 500), stage(500)], 500) == [stage(0, 500)]
 
 
 def test_what_a_run_began_from_is_told(tmp_path: Path) -> None:
@@ -61,11 +50,9 @@ def with_vocabulary_of(folder: Path) -> Recipe:
 def test_text_of_one_s_own_is_encoded_with_the_vocabulary_of_a_bundle(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     prepare(with_vocabulary_of(BUNDLE), run, None, tmp_path)
-
     vocabulary = run.load_tokenizer()
     assert vocabulary.get_vocab() == RunFolder(BUNDLE).load_tokenizer().get_vocab()
-    recipe = run.load_recipe()
-    assert recipe.vocabulary.same_as == BUNDLE
+    assert run.load_recipe().vocabulary.same_as == BUNDLE
     first = EncodedPairs.load(run.corpus("toy")).source[0].tolist()
     assert max(first) < vocabulary.get_vocab_size()
     assert vocabulary.decode(first).strip()

@@ -6,22 +6,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from service.bundle.errors import BundleMissing
 from tests.support.embedding import OBJECTS, SUBJECTS, VERBS, tiny_models
-from training.__main__ import app
+from tests.training import commands
 from training.sentence.mining import Floats, mine
 
 PAIRS = [(f"{s} {v} {o}.", f"{t} {w} {p}.") for s, t in SUBJECTS for v, w in VERBS for o, p in OBJECTS]
 
 
 def run(models: Path, folder: Path, *options: str, languages: tuple[str, str] = ("en", "fr")) -> Result:
-    arguments = [
-        "align-corpus", str(folder / "en.txt"), str(folder / "fr.txt"), "--from", languages[0], "--to", languages[1],
-        "--output", str(folder / "pairs.tsv"), "--model", str(models / "sentence"), *options,
-    ]  # fmt: skip
-    return CliRunner().invoke(app, arguments)
+    texts, output = [folder / "en.txt", folder / "fr.txt"], folder / "pairs.tsv"
+    pair = ["--from", languages[0], "--to", languages[1]]
+    return commands.run("align-corpus", *texts, *pair, "--output", output, "--model", models / "sentence", *options)
+
+
+def written(folder: Path) -> list[list[str]]:
+    return [line.split("\t") for line in (folder / "pairs.tsv").read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -38,24 +40,18 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_pairs_are_written_with_their_scores_the_best_first(models: Path, files: Path) -> None:
+def test_pairs_are_written_with_their_scores_the_best_first_down_to_the_least(models: Path, files: Path) -> None:
     answer = run(models, files, "--min-score", "0")
     assert answer.exit_code == 0, answer.output
-    rows = [line.split("\t") for line in (files / "pairs.tsv").read_text("utf-8").splitlines()]
+    rows = written(files)
     assert 30 <= len(rows) <= 60
     english, french = {first for first, _ in PAIRS}, {second for _, second in PAIRS}
     assert all(first in english and second in french for first, second, _ in rows)
     scores = [float(score) for *_, score in rows]
     assert scores == sorted(scores, reverse=True)
     assert "left out as empty, repeated or in another language" in answer.stderr
-
-
-def test_fewer_pairs_have_a_higher_score(models: Path, files: Path) -> None:
-    run(models, files, "--min-score", "0")
-    scores = [float(line.split("\t")[2]) for line in (files / "pairs.tsv").read_text("utf-8").splitlines()]
-    least = sorted(scores)[len(scores) // 2]
-    run(models, files, "--min-score", str(least))
-    assert 0 < len((files / "pairs.tsv").read_text("utf-8").splitlines()) < len(scores)
+    run(models, files, "--min-score", str(scores[len(scores) // 2]))
+    assert 0 < len(written(files)) < len(scores)
 
 
 def test_what_is_wrong_is_said(models: Path, files: Path, tmp_path: Path) -> None:

@@ -26,6 +26,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return tiny_run(tmp_path_factory.mktemp("run"))
 
 
+def lasting(recipe: SentenceRecipe, updates: int) -> SentenceRecipe:
+    changed = recipe.optimisation.model_copy(update={"max_updates": updates})
+    return recipe.model_copy(update={"optimisation": changed})
+
+
 def test_the_history_has_retrieval_and_accuracy_of_pairs_that_training_never_saw(run: Run) -> None:
     recipe, folder = run
     history = json.loads(folder.history.read_text())
@@ -41,24 +46,25 @@ def test_the_history_has_retrieval_and_accuracy_of_pairs_that_training_never_saw
 
 def test_a_run_is_resumed_where_it_ended(run: Run, tmp_path: Path) -> None:
     recipe, text = run
-    half = recipe.model_copy(update={"optimisation": recipe.optimisation.model_copy(update={"max_updates": 15})})
     folder = SentenceFolder(tmp_path / "resumed")
-    train(half, folder, text)
-    longer = recipe.model_copy(update={"optimisation": recipe.optimisation.model_copy(update={"max_updates": 20})})
-    history = train(longer, folder, text)
+    train(lasting(recipe, 15), folder, text)
+    history = train(lasting(recipe, 20), folder, text)
     assert [row["update"] for row in history] == [15, 20]
 
 
-def test_the_exported_graphs_agree_with_the_network(run: Run, tmp_path: Path) -> None:
-    _, folder = run
+def test_the_exported_graphs_and_the_service_agree_with_the_network(run: Run, tmp_path: Path) -> None:
+    recipe, folder = run
     exact = export(folder, folder, tmp_path / "fp32", "fp32")
     stored = export(folder, folder, tmp_path / "int8", "int8")
     assert max(exact.values()) <= TOLERANCE
     assert TOLERANCE < max(stored.values()) < 0.1
     assert (tmp_path / "int8/weights.bin").stat().st_size < (tmp_path / "fp32/weights.bin").stat().st_size / 2
-    bundle = load_embedding_bundle(tmp_path / "int8")
-    assert bundle.manifest.card["precision"] == "int8"
-    assert bundle.manifest.hops == 3
+    manifest = load_embedding_bundle(tmp_path / "int8").manifest
+    assert (manifest.card["precision"], manifest.hops) == ("int8", 3)
+    texts = ["I see the sea.", "Nous mangeons du pain", "They want three apples and an old car."]
+    served = np.stack([each.embedding for each in Embedder(tmp_path / "fp32").embed(texts)])
+    wanted = encode(load_trained(folder)[1], folder.load_tokenizer(), texts, recipe.max_tokens)
+    np.testing.assert_allclose(served, wanted.embeddings, atol=TOLERANCE)
 
 
 def test_a_refused_export_leaves_the_bundle_that_was_there(
@@ -78,21 +84,10 @@ def test_a_refused_export_leaves_the_bundle_that_was_there(
 def test_every_shape_of_the_network_is_exported(run: Run, tmp_path: Path, head: object, embedding_states: bool) -> None:
     _, text = run
     recipe = tiny_recipe(text.path.parent / "text.tsv", head=head, embedding_states=embedding_states, hops=1)
-    short = recipe.model_copy(update={"optimisation": recipe.optimisation.model_copy(update={"max_updates": 1})})
     folder = SentenceFolder(tmp_path / "run")
-    train(short, folder, text)
+    train(lasting(recipe, 1), folder, text)
     assert max(export(folder, text, tmp_path / "bundle", "fp32").values()) <= TOLERANCE
     assert len(Embedder(tmp_path / "bundle").embed(["I see the sea."])) == 1
-
-
-def test_the_service_computes_what_the_network_computes(run: Run, tmp_path: Path) -> None:
-    recipe, folder = run
-    export(folder, folder, tmp_path / "bundle", "fp32")
-    texts = ["I see the sea.", "Nous mangeons du pain", "They want three apples and an old car."]
-    found = Embedder(tmp_path / "bundle").embed(texts)
-    _, network = load_trained(folder)
-    wanted = encode(network, folder.load_tokenizer(), texts, recipe.max_tokens)
-    np.testing.assert_allclose(np.stack([each.embedding for each in found]), wanted.embeddings, atol=TOLERANCE)
 
 
 def test_measures_count_a_repeated_sentence_once(run: Run) -> None:
@@ -100,19 +95,18 @@ def test_measures_count_a_repeated_sentence_once(run: Run) -> None:
     pairs = folder.load_held_out()
     assert len(distinct([*pairs, *pairs], ("en", "fr"))) == len(distinct(pairs, ("en", "fr")))
     _, network = load_trained(folder)
-    found = held_out_measures(
-        network, folder.load_tokenizer(), pairs, (recipe.languages, recipe.domains), recipe.max_tokens
-    )
+    known = (recipe.languages, recipe.domains)
+    found = held_out_measures(network, folder.load_tokenizer(), pairs, known, recipe.max_tokens)
     assert found["domain"] == 1  # there is only one
     assert 0 <= found["en-fr"] <= 1
 
 
 def test_the_shipped_recipe_is_read_and_errors_name_the_key() -> None:
-    recipe = load_sentence_recipe(Path("training/recipes/sentence-de-en-fr.yaml"), ["network.hops=5"])
-    assert recipe.languages == ("en", "fr", "de")
-    assert recipe.network.hops == 5
+    path = Path("training/recipes/sentence-de-en-fr.yaml")
+    recipe = load_sentence_recipe(path, ["network.hops=5"])
+    assert (recipe.languages, recipe.network.hops) == (("en", "fr", "de"), 5)
     with pytest.raises(RecipeError, match=r"network\.hops"):
-        load_sentence_recipe(Path("training/recipes/sentence-de-en-fr.yaml"), ["network.hops=0"])
+        load_sentence_recipe(path, ["network.hops=0"])
 
 
 def test_a_corpus_that_is_too_small_is_refused(tmp_path: Path) -> None:

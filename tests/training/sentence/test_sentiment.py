@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from typer.testing import CliRunner
 
-from training.__main__ import app
+from tests.training.commands import call
 from training.sentence.encoders import ENCODERS, WIDTH
 from training.sentence.sentiment import Data, Options, Review, read_reviews, train
 
@@ -70,10 +69,9 @@ def test_each_learns_which_words_are_good(name: str) -> None:
 
 def test_the_command_prints_a_table_and_keeps_all_figures(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
-    command = ["sentence", "sentiment", str(write(tmp_path / "data")), "--epochs", "1", "--seeds", "2"]
-    result = CliRunner().invoke(app, [*command, "--output", str(out)])
-    assert result.exit_code == 0, result.output
-    assert all(f"| {name} |" in result.stdout for name in ENCODERS)
+    data = write(tmp_path / "data")
+    shown = call("sentence", "sentiment", data, "--epochs", 1, "--seeds", 2, "--output", out)
+    assert all(f"| {name} |" in shown for name in ENCODERS)
     assert len(json.loads(out.read_text("utf-8"))["results"]) == 2 * len(ENCODERS)
 
 

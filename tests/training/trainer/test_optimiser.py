@@ -18,7 +18,6 @@ def test_biases_norms_and_embeddings_are_not_decayed(config: TransformerConfig |
     before = {name: value.clone() for name, value in net.named_parameters()}
     for parameter in net.parameters():
         parameter.grad = torch.zeros_like(parameter)
-
     optimiser.step()
 
     smaller = {name for name, value in net.named_parameters() if not torch.equal(value, before[name])}
@@ -45,10 +44,8 @@ def test_equals_pytorchs_label_smoothing(smoothing: float) -> None:
     torch.manual_seed(1)
     logits = (3 * torch.randn(7, 11)).requires_grad_()
     targets = torch.randint(11, (7,))
-
     smoothed, likelihood = smoothed_cross_entropy(logits, targets, smoothing)
     expected = functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")
-
     torch.testing.assert_close(smoothed, expected)
     torch.testing.assert_close(likelihood, functional.cross_entropy(logits, targets, reduction="sum").detach())
     torch.testing.assert_close(torch.autograd.grad(smoothed / 7, logits), torch.autograd.grad(expected / 7, logits))
@@ -71,17 +68,14 @@ def test_sampled_gradients_are_close_to_those_of_the_whole_softmax_on_average() 
 
     whole = gradient(torch.arange(400), None)
     drawn = torch.stack([gradient(*sample_pieces(targets, 400, 100)) for _ in range(400)]).mean(0)
-
     assert (drawn - whole).norm() < 0.05 * whole.norm()
     torch.testing.assert_close(gradient(*sample_pieces(targets, 400, 400)), whole)
 
 
 def test_guided_loss_is_least_where_attention_looks_at_the_link() -> None:
     wanted = torch.tensor([[[1.0, 0.0], [0.0, 0.0]]])  # the second target token has no link
-
     right = guided_cross_entropy(torch.tensor([[[0.9, 0.1], [0.5, 0.5]]]), wanted)
     wrong = guided_cross_entropy(torch.tensor([[[0.1, 0.9], [0.5, 0.5]]]), wanted)
-
     torch.testing.assert_close(right, torch.tensor(0.9).log().neg())
     assert wrong > right
 

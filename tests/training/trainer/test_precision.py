@@ -25,7 +25,6 @@ NEEDS_A_GPU = (pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available()
 def test_a_run_learns_in_every_precision(precision: str, updates: int, decoder: str, toy: RunFolder) -> None:
     options = (f"optimisation.max_updates={updates}", "optimisation.warmup_updates=5", f"network.decoder={decoder}")
     train_some(toy, f"optimisation.precision={precision}", *options)
-
     checkpoint = torch.load(toy.checkpoints / f"{updates:08d}.ckpt", weights_only=False)
     assert checkpoint["global_step"] == updates
     assert all(value.dtype == torch.float32 for value in checkpoint["state_dict"].values())
@@ -36,8 +35,6 @@ def test_a_run_learns_in_every_precision(precision: str, updates: int, decoder: 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_fp16_without_a_gpu_is_refused_and_changes_nothing(toy: RunFolder) -> None:
     before = toy.recipe.read_bytes()
-
     with pytest.raises(ValueError, match="fp16 needs an NVIDIA GPU: use bf16 or fp32"):
         train_some(toy, "optimisation.precision=fp16")
-
     assert toy.recipe.read_bytes() == before

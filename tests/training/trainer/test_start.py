@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor, nn
+from torch import Tensor
 
 from tests.support.tiny_networks import transformer
 from training.data.subwords import train_tokenizer
 from training.networks.build import build_network
-from training.recipe import VocabularyConfig
+from training.recipe import TransformerConfig, VocabularyConfig
 from training.runs.folder import RunFolder
 from training.trainer.checkpoints import average_checkpoints, damaged_checkpoints, newest_checkpoint
 from training.trainer.warm_start import start_from
@@ -20,56 +20,43 @@ FRENCH = ["the cat sees the house", "le chat voit la maison"] * 5
 GERMAN = ["the cat sees the house", "die Katze sieht das Haus"] * 5
 
 
-def vocabulary(texts: list[str]) -> Tokenizer:
-    return train_tokenizer(texts, VocabularyConfig(size=400))
+def vocabulary(texts: list[str], size: int = 400) -> Tokenizer:
+    return train_tokenizer(texts, VocabularyConfig(size=size))
 
 
-@pytest.fixture
-def finished(tmp_path: Path) -> Path:
-    """Return a run folder with parameters of a network with the French vocabulary."""
-    tokenizer = vocabulary(FRENCH)
+def finished(folder: Path, config: TransformerConfig, tokenizer: Tokenizer) -> dict[str, Tensor]:
+    """Write vocabulary and parameters of a finished run, and return the parameters."""
     torch.manual_seed(1)
-    network = build_network(transformer(), tokenizer.get_vocab_size())
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
-    torch.save(network.state_dict(), tmp_path / "averaged.pt")
-    return tmp_path
-
-
-def values(network: nn.Module, name: str) -> Tensor:
-    value: Tensor = network.state_dict()[name]
-    return value.clone()
+    parameters: dict[str, Tensor] = build_network(config, tokenizer.get_vocab_size()).state_dict()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    torch.save(parameters, folder / "averaged.pt")
+    return parameters
 
 
 @pytest.mark.parametrize("feed_forward", [16, 24])
-def test_layers_of_the_same_shape_and_shared_pieces_are_taken_over(finished: Path, feed_forward: int) -> None:
+def test_layers_of_the_same_shape_and_shared_pieces_are_taken_over(tmp_path: Path, feed_forward: int) -> None:
     french, german = vocabulary(FRENCH), vocabulary(GERMAN)
+    old = finished(tmp_path, transformer(feed_forward=16), french)
     torch.manual_seed(2)
     network = build_network(transformer(feed_forward=feed_forward), german.get_vocab_size())
-    fresh, layer = values(network, EMBEDDING), values(network, LAYER)
-
-    start_from(network, german, finished)
-
-    parameters, embedding = torch.load(finished / "averaged.pt"), values(network, EMBEDDING)
-    shared, own = german.token_to_id("▁cat"), german.token_to_id("▁Katze")
+    fresh = {name: value.clone() for name, value in network.state_dict().items()}
+    start_from(network, german, tmp_path)
+    started, shared, own = network.state_dict(), german.token_to_id("▁cat"), german.token_to_id("▁Katze")
     assert french.token_to_id("▁Katze") is None
-    torch.testing.assert_close(embedding[shared], parameters[EMBEDDING][french.token_to_id("▁cat")])
-    torch.testing.assert_close(embedding[own], fresh[own])
-    torch.testing.assert_close(values(network, LAYER), parameters[LAYER] if feed_forward == 16 else layer)
+    torch.testing.assert_close(started[EMBEDDING][shared], old[EMBEDDING][french.token_to_id("▁cat")])
+    torch.testing.assert_close(started[EMBEDDING][own], fresh[EMBEDDING][own])
+    torch.testing.assert_close(started[LAYER], (old if feed_forward == 16 else fresh)[LAYER])
 
 
-def test_a_layer_as_wide_as_the_vocabulary_is_taken_for_a_layer(finished: Path) -> None:
+def test_a_layer_as_wide_as_the_vocabulary_is_taken_for_a_layer(tmp_path: Path) -> None:
     """Parameters are matched by piece where their name says so, not where a size happens to agree."""
-    french, german = (train_tokenizer(texts, VocabularyConfig(size=300)) for texts in (FRENCH, GERMAN))
-    french.save(str(finished / "tokenizer.json"))
+    french, german = vocabulary(FRENCH, 300), vocabulary(GERMAN, 300)
     config = transformer(feed_forward=french.get_vocab_size())
-    torch.manual_seed(1)
-    torch.save(build_network(config, french.get_vocab_size()).state_dict(), finished / "averaged.pt")
+    old = finished(tmp_path, config, french)
     network = build_network(config, german.get_vocab_size())
     assert german.get_vocab_size() == french.get_vocab_size()
-
-    start_from(network, german, finished)
-
-    torch.testing.assert_close(values(network, LAYER), torch.load(finished / "averaged.pt")[LAYER])
+    start_from(network, german, tmp_path)
+    torch.testing.assert_close(network.state_dict()[LAYER], old[LAYER])
 
 
 def test_a_folder_without_parameters_is_refused(tmp_path: Path) -> None:
@@ -86,7 +73,6 @@ def test_the_last_whole_checkpoints_are_averaged(tmp_path: Path) -> None:
         torch.save({"state_dict": {"network.w": torch.full((100,), value)}}, folder.checkpoints / f"{step:08d}.ckpt")
     cut = folder.checkpoints / "00002000.ckpt"
     cut.write_bytes(cut.read_bytes()[:-200])
-
     assert newest_checkpoint(folder) == folder.checkpoints / "00001500.ckpt"
     assert damaged_checkpoints(folder) == [cut]
     assert average_checkpoints(folder, last=2)["w"].tolist() == [2.0] * 100
