@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from tests.training.commands import call, lines
-from training.data.distillation import Distilled, choose, distil, most_confident
+import pytest
+
+from tests.training.commands import call
+from training.data.distillation import Distilled, TeacherError, choose, distil, most_confident
 
 ROOT = Path(__file__).parents[3]
 TEACHERS = [ROOT / "models/bahdanau-en-fr", ROOT / "models/gallery/gallery-transformer-small"]  # vocabularies differ
@@ -24,12 +26,8 @@ def test_the_surest_are_kept_in_their_order_and_nothing_empty() -> None:
 
 
 def test_two_architectures_teach_together(tmp_path: Path) -> None:
-<<<<<<< HEAD
     sentences, output = tmp_path / "new.en", tmp_path / "distilled.tsv"
     sentences.write_text("\n".join(SENTENCES) + "\n")
-=======
-    sentences, output = lines(tmp_path / "new.en", CAPTIONS), tmp_path / "distilled.tsv"
->>>>>>> h1
     alone = [{pair.target for pair in distil(sentences, [teacher])} for teacher in TEACHERS]
     teachers = [option for teacher in TEACHERS for option in ("--teacher", teacher)]
     call("distil", sentences, *teachers, "--output", output, "--keep", 1)
@@ -39,9 +37,16 @@ def test_two_architectures_teach_together(tmp_path: Path) -> None:
     assert "vache" in pairs[0][1].lower()
 
 
+def test_a_teacher_that_is_not_there_is_named(tmp_path: Path) -> None:
+    sentences = tmp_path / "new.en"
+    sentences.write_text("a dog .\n")
+    with pytest.raises(TeacherError, match="nobody"):
+        distil(sentences, [tmp_path / "nobody"])
+
+
 def test_sources_of_one_corpus_that_another_lacks(tmp_path: Path) -> None:
-    english = ("I lost.", "Tom's home.", "He won.", "he won", "...")
-    there = lines(tmp_path / "en-de.tsv", (f"{text}\tDeutsch" for text in english))
-    here = lines(tmp_path / "en-fr.tsv", ["i lost!\tJ'ai perdu !"])
-    call("unseen", there, "--seen", here, "--output", tmp_path / "new.en")
-    assert (tmp_path / "new.en").read_text() == "Tom's home.\nHe won.\n"
+    there, here, output = tmp_path / "en-de.tsv", tmp_path / "en-fr.tsv", tmp_path / "new.en"
+    there.write_text("".join(f"{text}\tDeutsch\n" for text in ("I lost.", "Tom's home.", "He won.", "he won", "...")))
+    here.write_text("i lost!\tJ'ai perdu !\n")
+    call("unseen", there, "--seen", here, "--output", output)
+    assert output.read_text() == "Tom's home.\nHe won.\n"

@@ -10,12 +10,11 @@ import pytest
 
 from service.bundle.confidence import SIGNALS
 from service.bundle.load import load_bundle
-from tests.training.commands import call, lines, run
+from tests.training.commands import call, run
 from training.data.distillation import ask
 from training.evaluation.confidence import ConfidenceError, JudgedSet, fit, group, measure, nonsense, reliability
 from training.evaluation.test_sets import TestSet
 
-<<<<<<< HEAD
 BUNDLE = Path(__file__).parents[3] / "models" / "gallery" / "gallery-transformer-small"
 SUBJECTS = {
     "A man": "Un monsieur",
@@ -25,12 +24,6 @@ SUBJECTS = {
     "A dog": "Un chien",
 }
 VERBS = {"sleeps": "dort", "sings": "chante", "works": "travaille", "laughs": "rit"}
-=======
-BUNDLE = Path(__file__).parents[2] / "data" / "bundles" / "multi30k-transformer-en-de"
-SUBJECTS = {"a man": "ein mann", "a woman": "eine frau", "a boy": "ein junge", "a girl": "ein mädchen"}
-SUBJECTS["a dog"] = "ein hund"
-VERBS = {"is running": "rennt", "is sleeping": "schläft", "is sitting": "sitzt", "is standing": "steht"}
->>>>>>> h1
 
 
 def judged(count: int, seed: int = 0) -> JudgedSet:
@@ -66,7 +59,6 @@ def test_a_source_has_all_its_references_and_nonsense_has_its_letters() -> None:
 
 
 def test_the_command_gives_a_bundle_its_quality(tmp_path: Path) -> None:
-<<<<<<< HEAD
     bundle = tmp_path / BUNDLE.name
     shutil.copytree(BUNDLE, bundle)
     lines = [f"{s} {v}.\t{t} {w}." for s, t in SUBJECTS.items() for v, w in VERBS.items()]
@@ -74,34 +66,22 @@ def test_the_command_gives_a_bundle_its_quality(tmp_path: Path) -> None:
     lines += [f"{s} {v} outside the old mill.\txyz {n} qqq" for n, s in enumerate(SUBJECTS) for v in VERBS]
     random.Random(0).shuffle(lines)
     pairs, tests = tmp_path / "pairs.tsv", tmp_path / "mirror" / "test" / "tatoeba.en-fr.tsv.gz"
-=======
-    bundle = shutil.copytree(BUNDLE, tmp_path / BUNDLE.name)
-    judged = [f"{s} {v} .\t{t} {w} ." for s, t in SUBJECTS.items() for v, w in VERBS.items()]
-    # References that no model could guess: their translations count as not usable.
-    judged += [f"{s} {v} outside the old mill .\txyz {n} qqq" for n, s in enumerate(SUBJECTS) for v in VERBS]
-    random.Random(0).shuffle(judged)
-    pairs, tests = lines(tmp_path / "pairs.tsv", judged), tmp_path / "mirror" / "test" / "tatoeba.en-de.tsv.gz"
->>>>>>> h1
     tests.parent.mkdir(parents=True)
+    pairs.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     tests.write_bytes(gzip.compress(pairs.read_bytes()))
     call("confidence", bundle, "--pairs", pairs, "--tests", tests.parents[1])
     section = load_bundle(bundle).manifest.raw["confidence"]
     assert section["trained_on"]["pairs"] == {"pairs": 40, "nonsense": 2}
     assert [row["test_set"] for row in section["measured"]] == ["tatoeba.en-fr", "all"]
     assert section["measured"][0]["auc"] > 0.6
-<<<<<<< HEAD
 
     source, target, quality = (tmp_path / name for name in ("source", "target", "quality"))
     source.write_text("A man sleeps.\n\nZxcv qwer lkjh poiu.\n", encoding="utf-8")
     ask(bundle, source, "--output", target, "--quality", quality)
-=======
-    source = lines(tmp_path / "source", ["a man is sleeping .", "", "zxcv qwer lkjh poiu ."])
-    quality = tmp_path / "quality"
-    ask(bundle, source, "--output", tmp_path / "target", "--quality", quality)
->>>>>>> h1
     good, empty, broken = quality.read_text().splitlines()
     assert empty == ""
     assert float(good) > float(broken)
+
     picture = tmp_path / "reliability.svg"
     call("reliability", bundle, "--output", picture)
     assert BUNDLE.name in picture.read_text(encoding="utf-8")
