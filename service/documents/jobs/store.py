@@ -202,8 +202,11 @@ class JobStore:
         return (folder / CANCEL).exists() or not (folder / RECORD).exists()
 
     def remove(self, job_id: str) -> None:
-        """Delete all files of a job."""
-        shutil.rmtree(self._root() / job_id, ignore_errors=True)
+        """Delete all files of a job, its record first: without the mark of a cancelled job it would be found again."""
+        folder = self._root() / job_id
+        with contextlib.suppress(OSError):
+            (folder / RECORD).unlink()
+        shutil.rmtree(folder, ignore_errors=True)
 
     def expire(self) -> int:
         """Delete the jobs whose time is over, and what is left of broken ones; return their number."""
