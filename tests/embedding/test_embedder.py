@@ -21,10 +21,12 @@ def embedder(models: Path) -> Embedder:
     return Embedder(models / "sentence")
 
 
-def test_a_text_alone_and_among_others_has_the_same_vector(embedder: Embedder) -> None:
+def test_a_text_alone_and_among_others_has_the_same_vector_and_attention(embedder: Embedder) -> None:
     together = embedder.embed(TEXTS)
     for text, found in zip(TEXTS, together, strict=True):
-        np.testing.assert_allclose(embedder.embed([text])[0].embedding, found.embedding, atol=1e-6)
+        [alone] = embedder.embed([text])
+        np.testing.assert_allclose(alone.embedding, found.embedding, atol=1e-6)
+        np.testing.assert_allclose(alone.attention, found.attention, atol=1e-6)
 
 
 def test_tokens_are_ranges_of_the_text_as_it_was_written(embedder: Embedder) -> None:

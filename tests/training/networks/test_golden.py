@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.support.tiny_networks import bahdanau, transformer
+from tests.support.tiny_networks import bahdanau, network, transformer
 from training.networks.attention import (
     AdditiveScore,
     ConcatScore,
@@ -147,6 +147,16 @@ def test_dropout_between_layers_is_between_layers() -> None:
 
     assert not torch.equal(*twice(config))
     assert torch.equal(*twice(config.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})))
+
+
+def test_without_positions_the_encoder_sees_a_bag_of_words() -> None:
+    source, shuffled = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[7, 2, 5, 6]])
+    lengths, target = torch.tensor([4]), torch.tensor([[1, 9, 10]])
+    ordered = ("interleaved", "learned", "relative", "directional")
+    for positions, same in (("none", True), *((name, False) for name in ordered)):
+        net = network(transformer(positions=positions))
+        one, other = (net.logits(net.decode(target, net.encode(ids, lengths)).hidden) for ids in (source, shuffled))
+        assert torch.allclose(one, other, atol=1e-5) is same
 
 
 def test_relative_attention_adds_the_vector_of_a_clipped_distance_to_each_key() -> None:
