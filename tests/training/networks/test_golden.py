@@ -16,12 +16,13 @@ from training.networks.attention import (
     MultiHeadAttention,
     ProductScore,
 )
-from training.networks.bahdanau import Bahdanau
+from training.networks.bahdanau import Bahdanau, DeepOutput
 from training.networks.build import build_network
 from training.networks.dropout import Dropout
 from training.networks.interface import Choices
 from training.networks.recurrent_attention import LocalCentre, RecurrentAttention
-from training.networks.transformer import sinusoidal_positions
+from training.networks.recurrent_encoders import ConvolutionalEncoder
+from training.networks.transformer import Transformer, sinusoidal_positions
 from training.recipe import BahdanauConfig
 from training.trainer.loss import reinforce_loss
 
@@ -136,6 +137,41 @@ def test_hard_attention_looks_at_one_position_and_reinforce_has_its_choices_in_t
     assert (served.cross_attention.amax(-1) == 1).all()
 
 
+def test_without_attention_the_context_holds_both_last_states_and_the_decoder_starts_from_one() -> None:
+    net = network(bahdanau(attention="none"))
+    assert isinstance(net, Bahdanau)
+    assert net.bridge is not None
+    source, lengths = torch.tensor([[5, 6, 2, 0], [7, 8, 9, 2]]), torch.tensor([3, 4])
+    annotations = net.encoder(net.source_embedding(source), lengths).annotations
+    forward, backward = torch.stack([annotations[0, 2, :5], annotations[1, 3, :5]]), annotations[:, 0, 5:]
+    memory = net.encode(source, lengths)
+    torch.testing.assert_close(memory.arrays[0][:, 0], torch.cat([forward, backward], dim=-1))
+    torch.testing.assert_close(net.start(memory)[0], torch.tanh(net.bridge(backward)))
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_copied_states_are_the_final_ones_of_the_same_layer(cell: str) -> None:
+    layers = {"encoder_layers": 2, "decoder_layers": 2}
+    net = network(bahdanau(cell=cell, bidirectional=False, encoder_hidden=10, start="copy", **layers))
+    assert isinstance(net, Bahdanau)
+    source, lengths = torch.tensor([[5, 6, 2]]), torch.tensor([3])
+    _, final = net.encoder.rnn(net.source_embedding(source))  # type: ignore[operator]
+    kinds = final if cell == "lstm" else (final,)
+    *states, step = net.start(net.encode(source, lengths))
+    assert len(states) == 2 * len(kinds)
+    for i, state in enumerate(states):
+        torch.testing.assert_close(state, kinds[i // 2][i % 2])
+    assert step.tolist() == [0]
+
+
+def test_a_linear_output_reads_the_state_alone() -> None:
+    net = network(bahdanau(output="linear"))
+    assert isinstance(net, Bahdanau)
+    memory = net.encode(torch.tensor([[5, 6, 2]]), torch.tensor([3]))
+    logits, state, _ = net.step(torch.tensor([1]), net.start(memory), memory)
+    torch.testing.assert_close(logits, state[0] @ net.output.weight.T + net.output.bias)
+
+
 def test_dropout_between_layers_is_between_layers() -> None:
     config = bahdanau(encoder_layers=2, decoder_layers=2, dropout=0.0, layer_dropout=0.5)
     source, lengths, target = torch.tensor([[5, 6, 2]]), torch.tensor([3]), torch.tensor([[1, 7]])
@@ -147,6 +183,22 @@ def test_dropout_between_layers_is_between_layers() -> None:
 
     assert not torch.equal(*twice(config))
     assert torch.equal(*twice(config.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})))
+
+
+def test_the_convolutional_encoder_is_pytorchs_convolution() -> None:
+    torch.manual_seed(0)
+    encoder = ConvolutionalEncoder(bahdanau(encoder="convolutional", encoder_layers=2, kernel=3)).eval()
+    embedded, lengths = torch.randn(2, 5, 6), torch.tensor([5, 3])
+    encoded = encoder(embedded, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        values = encoder.project(embedded[row : row + 1, :length])
+        for layer in encoder.layers:
+            assert isinstance(layer, nn.Linear)
+            kernel = layer.weight.unflatten(1, (3, -1)).transpose(1, 2)  # [out, in, k]
+            convolved = nn.functional.conv1d(values.transpose(1, 2), kernel, layer.bias, padding=1)
+            values = values + torch.tanh(convolved.transpose(1, 2))
+        torch.testing.assert_close(encoded.annotations[row, :length], values[0])
+        torch.testing.assert_close(encoded.context[row], values[0].mean(0))
 
 
 def test_without_positions_the_encoder_sees_a_bag_of_words() -> None:
@@ -172,6 +224,18 @@ def test_relative_attention_adds_the_vector_of_a_clipped_distance_to_each_key() 
         torch.testing.assert_close(weights[head, t], torch.softmax(near @ queries[t, head] / 2, 0))
 
 
+def test_directional_heads_see_one_side_each() -> None:
+    net = network(transformer(positions="directional", heads=4))
+    weights = net.encode(torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]]), torch.tensor([4, 2])).attention
+    assert weights is not None
+    for row, length in ((0, 4), (1, 2)):
+        seen = weights[row, :, :, :length, :length] > 0
+        assert torch.equal(seen[:, :2], torch.ones_like(seen[:, :2]).tril())
+        assert torch.equal(seen[:, 2:], torch.ones_like(seen[:, 2:]).triu())
+    with pytest.raises(ValueError, match="even number of heads"):
+        transformer(positions="directional", heads=1)
+
+
 def test_embeddings_begin_with_the_deviation_of_the_recipe() -> None:
     for given, expected in ((None, 1 / 8), (1.0, 1.0)):
         torch.manual_seed(0)
@@ -180,10 +244,21 @@ def test_embeddings_begin_with_the_deviation_of_the_recipe() -> None:
         assert net.target_embedding.weight.std().item() == pytest.approx(expected, rel=0.05)
 
 
+def test_maxout_takes_the_larger_of_two() -> None:
+    output = DeepOutput(BahdanauConfig(kind="bahdanau", embedding=4, decoder_hidden=4, output_size=4), 4).eval()
+    inputs = torch.ones(1, 4), torch.ones(1, 4), torch.ones(1, 4)
+    mixed = output.mix(torch.ones(1, 12))[0]
+    torch.testing.assert_close(output(*inputs)[0], torch.maximum(mixed[0::2], mixed[1::2]))
+
+
 def test_embeddings_are_shared() -> None:
     net = build_network(bahdanau(tie_embeddings=True), 40)
     assert isinstance(net, Bahdanau)
     assert net.source_embedding.weight is net.target_embedding.weight is net.output.weight
+    changed = network(transformer())
+    assert isinstance(changed, Transformer)
+    hidden = torch.randn(8)
+    torch.testing.assert_close(changed.logits(hidden), changed.embedding.weight @ hidden + changed.output_bias)
 
 
 def test_fresh_logits_are_small_so_that_training_starts_near_log_vocabulary() -> None:

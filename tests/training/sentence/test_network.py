@@ -1,11 +1,43 @@
-"""The network of arXiv 1703.03130: its pruned layer and its losses; exports compare the rest with its graph."""
+"""The network of arXiv 1703.03130: attention, hidden layers, losses."""
 
 import pytest
 import torch
 
 from training.sentence.loss import matching, overlap
-from training.sentence.network import SplitHidden
-from training.sentence.recipe import PrunedHidden, SentenceOptimisation
+from training.sentence.network import SentenceNetwork, SplitHidden
+from training.sentence.recipe import PrunedHidden, SentenceNetworkConfig, SentenceOptimisation
+
+SIZES = {"embedding": 6, "hidden": 5, "attention_size": 4, "hops": 3, "width": 7}
+LENGTHS = torch.tensor([5, 2, 7])
+
+
+def network(**sizes: object) -> SentenceNetwork:
+    torch.manual_seed(1)
+    return SentenceNetwork(SentenceNetworkConfig.model_validate({**SIZES, **sizes}), 20, 3, 4).eval()
+
+
+def sentences() -> torch.Tensor:
+    torch.manual_seed(2)
+    return torch.randint(1, 20, (3, 7))
+
+
+@pytest.mark.parametrize("head", [16, PrunedHidden(rows=2, columns=1), PrunedHidden(rows=0, columns=2)])
+@pytest.mark.parametrize("embedding_states", [True, False])
+def test_rows_of_attention_sum_to_one_over_the_tokens_of_each_sentence(head: object, embedding_states: bool) -> None:
+    output = network(head=head, embedding_states=embedding_states)(sentences(), LENGTHS)
+    assert output.attention.shape == (3, 3, 7)
+    torch.testing.assert_close(output.attention.sum(dim=-1), torch.ones(3, 3))
+    assert output.attention[1, :, 2:].abs().max() == 0
+    torch.testing.assert_close(output.embedding.norm(dim=-1), torch.ones(3))
+    torch.testing.assert_close(output.domains.exp().sum(dim=-1), torch.ones(3))
+
+
+def test_a_sentence_means_the_same_alone_and_beside_longer_ones() -> None:
+    own = network(head=8)
+    together = own(sentences(), LENGTHS)
+    alone = own(sentences()[1:2, :2], LENGTHS[1:2])
+    torch.testing.assert_close(alone.embedding[0], together.embedding[1])
+    torch.testing.assert_close(alone.attention[0], together.attention[1, :, :2])
 
 
 def test_units_of_the_pruned_layer_read_one_row_or_one_column() -> None:
