@@ -87,3 +87,5 @@ def test_the_card_credits_what_text_is_made_from() -> None:
     assert again.licence == toy.licence
     assert toy.credit in again.credit
     assert "random numbers" in numbers.credit
+    nouns = recipe.corpora[1].model_copy(update={"number_templates": False, "noun_templates": True})
+    assert "random nouns" in data_credit(recipe, nouns, 50).credit
