@@ -35,9 +35,10 @@ _CAPITAL = {"i": "I", "us": "US", "may": "May"}
 
 
 @functools.cache
-def _english_names() -> frozenset[str]:
-    """Return the words with a capital in every sentence of our own text that has them, names of persons, countries."""
-    return frozenset((Path(__file__).parent / "english_names.txt").read_text("utf-8").split())
+def _with_capitals(language: str) -> frozenset[str]:
+    """Return the words with a capital in every sentence of our own text that has them: English names, German nouns."""
+    names = {"en": "english_names.txt", "de": "german_nouns.txt"}
+    return frozenset((Path(__file__).parent / names[language]).read_text("utf-8").split() if language in names else ())
 
 
 def may_be_respelled(text: str) -> bool:
@@ -76,10 +77,11 @@ def usual_spelling(
     text: str, words: Sequence[Span], tokenizer: Words, language: str, chosen: Sequence[int] = ()
 ) -> str:
     """Return a text with its words, or the chosen ones of them, in their usual spelling; it keeps its length."""
-    english = language_of(language) == "en"
+    language = language_of(language)
+    english = language == "en"
     own = [text[start:end] for start, end in words]
     begins = [True, *(word.lower() in _TITLES for word in own)]
-    small = [(words[at], _small(own[at], begins[at], tokenizer, english)) for at in chosen or range(len(words))]
+    small = [(words[at], _small(own[at], begins[at], tokenizer, language)) for at in chosen or range(len(words))]
     read, _ = replaced(text, small)
     return _USUAL.sub(lambda found: _CAPITAL[found[0]], read) if english and not chosen else read
 
@@ -109,7 +111,7 @@ def _is_emphasised(word: str, tokenizer: Words) -> bool:
     return known < len(tokenizer.word(word)) and known <= (1 if len(word) < LEAST_OF_TWO else 2)
 
 
-def _small(word: str, first: bool, tokenizer: Words, english: bool) -> str:
+def _small(word: str, first: bool, tokenizer: Words, language: str) -> str:
     """Return a word in its usual spelling, which is that of the vocabulary, or of a list; it keeps its length."""
     low = word.lower()
     if len(low) != len(word) or len(word[:1].upper()) != 1:
@@ -118,6 +120,7 @@ def _small(word: str, first: bool, tokenizer: Words, english: bool) -> str:
     ids = {each: tokenizer.word(each) for each in (low, capital, word)}
     if len(word) > 1 and len(ids[word]) < min(len(ids[low]), len(ids[capital])):
         return word
+    listed = re.split("['’]", low)[0] in _with_capitals(language)
     # A vocabulary that English shares with German knows many nouns better with a capital.
-    known = re.split("['’]", low)[0] in _english_names() if english else len(ids[capital]) < len(ids[low])
-    return capital if first or known else low
+    known = language != "en" and len(ids[capital]) < len(ids[low])
+    return capital if first or listed or known else low

@@ -67,6 +67,7 @@ def test_languages_and_vocabularies_have_their_own_spelling() -> None:
     assert read("Ça va ?", "fr", "en") is None
     assert read("ça va .", "fr", "en") == "Ça va."
     assert read("DER HUNGER BLEIBT.", "de", "en") == "Der Hunger bleibt."
+    assert read("DIE WOHNUNG IST AM ENDE LEER.", "de-AT", "en") == "Die Wohnung ist am Ende leer."
     assert read("a dog runs .", capitals=False) is None
 
 
