@@ -36,7 +36,7 @@ _CAPITAL = {"i": "I", "us": "US", "may": "May"}
 
 @functools.cache
 def _with_capitals(language: str) -> frozenset[str]:
-    """Return the words with a capital in every sentence of our own text that has them: English names, German nouns."""
+    """Return the words that our own text has hardly ever without a capital: English names, German nouns."""
     names = {"en": "english_names.txt", "de": "german_nouns.txt"}
     return frozenset((Path(__file__).parent / names[language]).read_text("utf-8").split() if language in names else ())
 
