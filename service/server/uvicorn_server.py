@@ -8,11 +8,13 @@ at once.
 
 import asyncio
 import contextlib
+import ctypes
 import functools
 import os
 import re
 import signal
 import socket
+import struct
 import time
 from collections.abc import AsyncIterator, Iterator
 from types import FrameType
@@ -37,6 +39,7 @@ KEEP_ALIVE_SECONDS = 75  # longer than the idle limit of usual load balancers, s
 STALLED_SECONDS = 30.0  # time that a stalled model has to recover after readiness has failed because of it
 LAST_READ_SECONDS = 0.2  # time for a request that was sent before the server stops listening
 LONGEST_READ_SECONDS = 2.0  # the same on a busy machine that has not read the request yet
+SO_ATTACH_FILTER, RETURN = 26, 6  # of Linux: asm-generic/socket.h, bpf_common.h
 
 
 class Server(uvicorn.Server):
@@ -205,6 +208,7 @@ def waiting_connections(listener: int) -> Iterator[socket.socket]:
     """Accept the connections that wait in the kernel at a listening socket: to close it would reset them."""
     with socket.socket(fileno=os.dup(listener)) as copy:
         copy.setblocking(False)
+        drop_new_connections(copy)
         while True:
             try:
                 connection, _ = copy.accept()
@@ -212,6 +216,16 @@ def waiting_connections(listener: int) -> Iterator[socket.socket]:
                 return
             connection.setblocking(False)
             yield connection
+
+
+def drop_new_connections(listener: socket.socket) -> None:
+    """Have the kernel drop the packets of new clients: a connection made before the close would be reset.
+
+    These clients try again within a second and find the port closed. Only Linux has such filters.
+    """
+    program = ctypes.create_string_buffer(struct.pack("HBBI", RETURN, 0, 0, 0))  # keep zero bytes of each packet
+    with contextlib.suppress(OSError):
+        listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(program)))
 
 
 def run(service: Service) -> int:
