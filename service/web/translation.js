@@ -98,6 +98,7 @@ export async function translate({ typed = false } = {}) {
   try {
     if (state.source === AUTO) await detect(control.signal);
     await run(control.signal);
+    (typed ? remember : writeAddress)(); // a browser refuses an address for every key
     await look();
   } catch (error) {
     fail(error);
@@ -129,7 +130,6 @@ async function run(signal) {
   say(first
     ? t("Translated through {language} by {model} and {other} in {seconds} s", { language: languageName(first.language), model: first.model, other: instead.find((name) => name !== first.model) ?? other, seconds })
     : t("Translated by {model} in {seconds} s", { model: instead[0] ?? one, seconds }));
-  writeAddress();
 }
 
 // The words of the translation, the text between two legs, and the doubts, in the language of the page.

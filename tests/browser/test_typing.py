@@ -72,6 +72,7 @@ def test_the_language_is_detected_and_named(page: Page, bodies: list[tuple[str, 
     expect(page.locator("#translation")).to_have_text(FRENCH.title())
     expect(page.get_by_role("combobox", name="From").locator("option:checked")).to_have_text("French (detected)")
     assert (translated(bodies)[-1]["source"], translated(bodies)[-1]["target"]) == ("fr", "en")
+    page.wait_for_function("text => new URLSearchParams(location.hash.slice(1)).get('text') === text", arg=FRENCH)
     page.reload()
     expect(page.get_by_role("combobox", name="From").locator("option:checked")).to_have_text("French (detected)")
 
