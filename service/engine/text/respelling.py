@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from service.bundle.wrapping import Span
+from service.engine.text.german_capitals import POLITE, sharp_s_spans, with_sharp_s
 from service.engine.text.replacements import replaced
 from service.engine.text.spelling import WORD, Spelling, Words
 from service.engine.values.locales import language_of
@@ -26,19 +27,22 @@ _SPACED_STOP = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.…]+$)")  # French has 
 _MARKS = ".!?…"
 _SPACED = re.compile(r"[ \u00a0\u202f][.!?…]")
 _SMALL = re.compile(r"\W*[^\W\d_A-ZÀ-ÖØ-Þ]")
+_BEGINNING = re.compile(r"[.!?…][\s\W]*$|„$")  # of a text before the first word of a sentence
 _TITLES = ("mr", "mrs", "ms", "miss", "dr", "prof", "monsieur", "madame", "mademoiselle", "herr", "herrn", "frau")
-_USUAL = re.compile(
-    r"\bi\b(?!\.)|(?<=\bthe )us\b"
-    r"|(?<=\d )may\b|\bmay(?= \d)|(?<=\b(?:in|of|by) )may\b|(?<=\b(?:last|next) )may\b|(?<=\bsince )may\b"
-)
-_CAPITAL = {"i": "I", "us": "US", "may": "May"}
+_USUAL = {  # words that have a capital where they stand
+    "en": re.compile(
+        r"\bi\b(?!\.)|(?<=\bthe )us\b"
+        r"|(?<=\d )may\b|\bmay(?= \d)|(?<=\b(?:in|of|by) )may\b|(?<=\b(?:last|next) )may\b|(?<=\bsince )may\b"
+    ),
+    "de": POLITE,
+}
+_WITH_CAPITALS = {"en": "english_names.txt", "de": "german_nouns.txt"}  # that our own text hardly has without
+_WITHOUT = {"de": "german_small_words.txt"}  # which a vocabulary knows better as the beginning of a noun
 
 
 @functools.cache
-def _with_capitals(language: str) -> frozenset[str]:
-    """Return the words that our own text has hardly ever without a capital: English names, German nouns."""
-    names = {"en": "english_names.txt", "de": "german_nouns.txt"}
-    return frozenset((Path(__file__).parent / names[language]).read_text("utf-8").split() if language in names else ())
+def _words_of(file: str | None) -> frozenset[str]:
+    return frozenset((Path(__file__).parent / file).read_text("utf-8").split() if file else ())
 
 
 def may_be_respelled(text: str) -> bool:
@@ -51,7 +55,7 @@ def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: S
 
     ``languages`` are those of the text and of its translation; ``values`` of the text are left alone.
     """
-    protected = [(value.start, value.end) for value in values]
+    protected = [(value.start, value.end) for value in values if value.kind not in DIGIT_KINDS]
     words = [
         word
         for word in WORD.finditer(text)
@@ -68,9 +72,19 @@ def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: S
     mark = (_SPACED_STOP if language == "fr" else _SPACED_MARK).search(read) if capitals or careless else None
     if read == text and mark is None:
         return None
-    read, replacements = replaced(read, [] if mark is None else [(mark.span(), "")])
+    parts = [(span, "ß") for span in _sharp_s(read, words)] if capitals and language == "de" else []
+    read, replacements = replaced(read, parts if mark is None else [*parts, (mark.span(), "")])
     kept = tuple(value.written for value in values if not value.is_soft and value.kind not in DIGIT_KINDS)
     return Spelling(text=text, read=read, replacements=tuple(replacements), capitals=capitals, kept=kept)
+
+
+def _sharp_s(text: str, words: Sequence[re.Match[str]]) -> list[Span]:
+    """Return where German has ß in words that were in capitals, which have SS for it."""
+    return [
+        (word.start() + start, word.start() + end)
+        for word in words
+        for start, end in sharp_s_spans(text[word.start() : word.end()].lower())
+    ]
 
 
 def usual_spelling(
@@ -78,12 +92,16 @@ def usual_spelling(
 ) -> str:
     """Return a text with its words, or the chosen ones of them, in their usual spelling; it keeps its length."""
     language = language_of(language)
-    english = language == "en"
     own = [text[start:end] for start, end in words]
-    begins = [True, *(word.lower() in _TITLES for word in own)]
+    begins = [
+        before is None or before.lower() in _TITLES or bool(_BEGINNING.search(text[:start]))
+        for before, (start, _) in zip([None, *own], words, strict=False)
+    ]
     small = [(words[at], _small(own[at], begins[at], tokenizer, language)) for at in chosen or range(len(words))]
     read, _ = replaced(text, small)
-    return _USUAL.sub(lambda found: _CAPITAL[found[0]], read) if english and not chosen else read
+    if chosen or language not in _USUAL:
+        return read
+    return _USUAL[language].sub(lambda found: "US" if found[0] == "us" else found[0].title(), read)
 
 
 def _knows_capitals(text: str, tokenizer: Words) -> bool:
@@ -116,11 +134,12 @@ def _small(word: str, first: bool, tokenizer: Words, language: str) -> str:
     low = word.lower()
     if len(low) != len(word) or len(word[:1].upper()) != 1:
         return word
-    capital = word[:1].upper() + low[1:]
-    ids = {each: tokenizer.word(each) for each in (low, capital, word)}
-    if len(word) > 1 and len(ids[word]) < min(len(ids[low]), len(ids[capital])):
+    known = with_sharp_s(low) if language == "de" else low
+    pieces = {each: len(tokenizer.word(each)) for each in (known, known.capitalize(), word)}
+    if len(word) > 1 and pieces[word] < min(pieces[known], pieces[known.capitalize()]):
         return word
-    listed = re.split("['’]", low)[0] in _with_capitals(language)
+    listed = re.split("['’]", known)[0] in _words_of(_WITH_CAPITALS.get(language))
     # A vocabulary that English shares with German knows many nouns better with a capital.
-    known = language != "en" and len(ids[capital]) < len(ids[low])
-    return capital if first or listed or known else low
+    better = language != "en" and pieces[known.capitalize()] < pieces[known]
+    better = better and known not in _words_of(_WITHOUT.get(language))
+    return word[:1].upper() + low[1:] if first or listed or better else low

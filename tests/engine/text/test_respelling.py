@@ -9,7 +9,7 @@ from service.engine.values.finder import ValueRules, find_values
 from translucent_mt import Translator
 
 MODELS = Path(__file__).parents[3] / "models"
-NAMES = ("boston", "pdf", "nato", "hunger")
+NAMES = ("Boston", "PDF", "Hunger", "Straße", "Fußball", "Schwester")
 
 
 class Vocabulary:
@@ -20,7 +20,8 @@ class Vocabulary:
 
     def word(self, text: str) -> tuple[int, ...]:
         letter = len(text) == 1 and self.capitals
-        known = text.islower() or letter if text.lower() not in NAMES else text in ("Boston", "Hunger", "PDF")
+        listed = text.lower() in ("nato", *map(str.lower, NAMES))
+        known = text in NAMES if listed else text.islower() or letter
         return (0,) if known else tuple(range(max(2, len(text))))
 
 
@@ -61,6 +62,19 @@ def test_a_model_reads_the_usual_spelling(text: str, expected: str) -> None:
 )
 def test_other_sentences_stay(text: str) -> None:
     assert read(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Die Straße ist groß, und es heißt, dass der Fußball draußen liegt.",
+        "Wann haben Sie Ihre Schwester besucht? Sind Sie müde?",
+        "Erinnern Sie sich? Ich danke Ihnen.",
+        "Er ist gesund und schreibt, dass sie kommt. Das freut uns.",
+    ],
+)
+def test_german_in_capitals_is_read_as_it_is_written(text: str) -> None:
+    assert read(text.upper(), "de", "en") == text
 
 
 def test_languages_and_vocabularies_have_their_own_spelling() -> None:
