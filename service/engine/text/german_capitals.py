@@ -20,8 +20,3 @@ def with_sharp_s(word: str) -> str:
     Right in 31,201 of 31,454 words of our own text that have either.
     """
     return _SHARP_S.sub("ß", word)
-
-
-def sharp_s_spans(word: str) -> list[tuple[int, int]]:
-    """Return the spans of ss that are ß, in a word in small letters."""
-    return [found.span() for found in _SHARP_S.finditer(word)]

@@ -1,8 +1,9 @@
 """Sentences that are read in another spelling: in capitals, or in small letters or with a space before the final mark.
 
 Models have seldom seen them. A sentence in capitals is read in small ones, and its translation is written in capitals;
-`go .` is read as `Go.`, unless the model has never seen a capital. A word in capitals among others is read in small
-letters if the vocabulary knows it so. The functions have no side effects.
+one in small letters is read with capitals, and `go .` as `Go.`, unless the model has never seen a capital. A word in
+capitals among others is read in small letters if the vocabulary knows it so. A text that was typed without accents gets
+them. The functions have no side effects.
 """
 
 import functools
@@ -11,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from service.bundle.wrapping import Span
-from service.engine.text.german_capitals import POLITE, sharp_s_spans, with_sharp_s
+from service.engine.text.accents import differences, lacks_accents, with_accents
+from service.engine.text.german_capitals import POLITE, with_sharp_s
 from service.engine.text.replacements import replaced
 from service.engine.text.spelling import WORD, Spelling, Words
 from service.engine.values.locales import language_of
@@ -20,6 +22,7 @@ from service.engine.values.value import DIGIT_KINDS, Value
 CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
 LONGEST_ACRONYM = 5
 LEAST_EMPHASISED = 4  # letters of a word in capitals in a sentence: shorter ones are US, IT, WHO
+LEAST_OF_SENTENCE = 5  # words of a text in small letters that is a sentence without its final mark
 LEAST_OF_TWO = 8  # of one that the vocabulary has in two parts, as it has many acronyms
 _CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]\W?[A-ZÀ-ÖØ-Þ]")
 _SPACED_MARK = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.!?…]+$)")
@@ -27,6 +30,7 @@ _SPACED_STOP = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.…]+$)")  # French has 
 _MARKS = ".!?…"
 _SPACED = re.compile(r"[ \u00a0\u202f][.!?…]")
 _SMALL = re.compile(r"\W*[^\W\d_A-ZÀ-ÖØ-Þ]")
+_PART = re.compile(r"[^\W\d_]+")  # of a word with apostrophes
 _BEGINNING = re.compile(r"[.!?…][\s\W]*$|„$")  # of a text before the first word of a sentence
 _TITLES = ("mr", "mrs", "ms", "miss", "dr", "prof", "monsieur", "madame", "mademoiselle", "herr", "herrn", "frau")
 _USUAL = {  # words that have a capital where they stand
@@ -45,9 +49,10 @@ def _words_of(file: str | None) -> frozenset[str]:
     return frozenset((Path(__file__).parent / file).read_text("utf-8").split() if file else ())
 
 
-def may_be_respelled(text: str) -> bool:
+def may_be_respelled(text: str, language: str) -> bool:
     """Return whether a text may have such a sentence; other texts pay no more than this for it."""
-    return bool(_CAPITALS.search(text) or _SPACED.search(text) or _SMALL.match(text))
+    odd = _CAPITALS.search(text) or _SPACED.search(text) or _SMALL.match(text)
+    return bool(odd) or lacks_accents(text, language_of(language))
 
 
 def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: Sequence[Value] = ()) -> Spelling | None:
@@ -65,39 +70,77 @@ def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: S
     capitals = is_in_capitals([word[0] for word in words], tokenizer)
     careless = not capitals and text[-1:] in _MARKS and _knows_capitals(text, tokenizer)
     read = text
+    spans = [word.span() for word in words]
     loud = [] if capitals else [number for number, word in enumerate(words) if _is_emphasised(word[0], tokenizer)]
-    all_small = careless and text.islower() and bool(words) and words[0].start() == 0
-    if capitals or all_small or loud:
-        read = usual_spelling(text, [word.span() for word in words], tokenizer, language, loud)
+    if is_all_small(text, spans, tokenizer):
+        read = with_capitals(text, spans, tokenizer, language)
+    elif capitals or loud:
+        read = usual_spelling(text, spans, tokenizer, language, chosen=loud)
     mark = (_SPACED_STOP if language == "fr" else _SPACED_MARK).search(read) if capitals or careless else None
-    if read == text and mark is None:
+    letters = letters_of(read, spans, language, respelled=read != text)
+    if read == text and mark is None and not letters:
         return None
-    parts = [(span, "ß") for span in _sharp_s(read, words)] if capitals and language == "de" else []
-    read, replacements = replaced(read, parts if mark is None else [*parts, (mark.span(), "")])
+    read, replacements = replaced(read, letters if mark is None else [*letters, (mark.span(), "")])
     kept = tuple(value.written for value in values if not value.is_soft and value.kind not in DIGIT_KINDS)
     return Spelling(text=text, read=read, replacements=tuple(replacements), capitals=capitals, kept=kept)
 
 
-def _sharp_s(text: str, words: Sequence[re.Match[str]]) -> list[Span]:
-    """Return where German has ß in words that were in capitals, which have SS for it."""
+def letters_of(text: str, words: Sequence[Span], language: str, *, respelled: bool) -> list[tuple[Span, str]]:
+    """Return the ranges of a text's words that are read with other letters: é for e, ü for ue, ß for ss.
+
+    A text that is in its usual spelling otherwise only gets the accents that it lacks altogether.
+    """
+    language = language_of(language)
+    plain = lacks_accents(text, language)
+    if not (plain or respelled):
+        return []
     return [
-        (word.start() + start, word.start() + end)
+        ((part.start() + start, part.start() + end), letters)
         for word in words
-        for start, end in sharp_s_spans(text[word.start() : word.end()].lower())
+        for part in _PART.finditer(text, *word)
+        for (start, end), letters in differences(part[0], _known(part[0].lower(), language, plain))
     ]
+
+
+def _known(word: str, language: str, plain: bool) -> str:
+    """Return a word in small letters with its ß and, in a text without any, its accents."""
+    accented = with_accents(word, language) if plain else word
+    return with_sharp_s(accented) if language == "de" else accented
+
+
+def is_all_small(text: str, words: Sequence[Span], tokenizer: Words) -> bool:
+    """Return whether a text was typed in small letters alone, beginning with one of these words."""
+    return text.islower() and bool(words) and words[0][0] == 0 and _knows_capitals(text, tokenizer)
+
+
+def with_capitals(text: str, words: Sequence[Span], tokenizer: Words, language: str) -> str:
+    """Return a text in small letters with the capitals of its names and nouns, and that of a sentence if it is one."""
+    sentence = text[-1:] in _MARKS or len(words) >= LEAST_OF_SENTENCE
+    return usual_spelling(text, words, tokenizer, language, sentence=sentence)
 
 
 def usual_spelling(
-    text: str, words: Sequence[Span], tokenizer: Words, language: str, chosen: Sequence[int] = ()
+    text: str,
+    words: Sequence[Span],
+    tokenizer: Words,
+    language: str,
+    *,
+    chosen: Sequence[int] = (),
+    sentence: bool = True,
 ) -> str:
-    """Return a text with its words, or the chosen ones of them, in their usual spelling; it keeps its length."""
+    """Return a text with its words, or the chosen ones of them, in their usual spelling; it keeps its length.
+
+    The first word gets a capital if the text is a sentence.
+    """
     language = language_of(language)
     own = [text[start:end] for start, end in words]
     begins = [
-        before is None or before.lower() in _TITLES or bool(_BEGINNING.search(text[:start]))
-        for before, (start, _) in zip([None, *own], words, strict=False)
+        before.lower() in _TITLES or bool(_BEGINNING.search(text[:start]))
+        for before, (start, _) in zip(["", *own], words, strict=False)
     ]
-    small = [(words[at], _small(own[at], begins[at], tokenizer, language)) for at in chosen or range(len(words))]
+    begins[:1] = [sentence]
+    plain = lacks_accents(text, language)
+    small = [(words[at], _small(own[at], begins[at], tokenizer, language, plain)) for at in chosen or range(len(words))]
     read, _ = replaced(text, small)
     if chosen or language not in _USUAL:
         return read
@@ -129,12 +172,12 @@ def _is_emphasised(word: str, tokenizer: Words) -> bool:
     return known < len(tokenizer.word(word)) and known <= (1 if len(word) < LEAST_OF_TWO else 2)
 
 
-def _small(word: str, first: bool, tokenizer: Words, language: str) -> str:
+def _small(word: str, first: bool, tokenizer: Words, language: str, plain: bool) -> str:
     """Return a word in its usual spelling, which is that of the vocabulary, or of a list; it keeps its length."""
     low = word.lower()
     if len(low) != len(word) or len(word[:1].upper()) != 1:
         return word
-    known = with_sharp_s(low) if language == "de" else low
+    known = _known(low, language, plain)
     pieces = {each: len(tokenizer.word(each)) for each in (known, known.capitalize(), word)}
     if len(word) > 1 and pieces[word] < min(pieces[known], pieces[known.capitalize()]):
         return word

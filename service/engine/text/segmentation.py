@@ -42,7 +42,7 @@ def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOp
         short = _read_otherwise(short_string, text, tokenizers, segmentation, rules)
         if short is not None:
             return [short]
-    return _segmented(text, tokenizers, segmentation, rules is not None and may_be_respelled(text))
+    return _segmented(text, tokenizers, segmentation, rules is not None and may_be_respelled(text, rules.source))
 
 
 def readings(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> Iterator[Sentence]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from service.bundle.wrapping import Span
 from service.engine.text.replacements import replaced
-from service.engine.text.respelling import is_in_capitals, usual_spelling
+from service.engine.text.respelling import is_all_small, is_in_capitals, letters_of, usual_spelling, with_capitals
 from service.engine.text.spelling import WORD, Spelling, Words, is_within
 from service.engine.values.locales import language_of
 from service.engine.values.value import Value
@@ -67,14 +67,17 @@ def short_string(
     small: str | None = None
     if capitals:
         small = usual_spelling(text, parts, tokenizer, languages[0])
+    elif len(parts) == len(words) and is_all_small(text, parts, tokenizer):
+        small = with_capitals(text, parts, tokenizer, languages[0])
     elif language_of(languages[0]) == "en" and len(parts) == len(words):
         small = _of_title(text, parts, tokenizer)
     no_stop = 0 < len(words) <= MOST_WORDS
-    if mark is None and tail is None and small is None and not no_stop:
+    edits = letters_of(small or text, parts, languages[0], respelled=small is not None)
+    if mark is None and tail is None and small is None and not edits and not no_stop:
         return None
-    edits = [] if mark is None else [((mark, mark + 1), "")]
+    edits += [] if mark is None else [((mark, mark + 1), "")]
     edits += [] if tail is None else [(tail.span(), "")]
-    read, replacements = replaced(small or text, edits)
+    read, replacements = replaced(small or text, sorted(edits))
     return Spelling(
         text=text,
         read=read,

@@ -53,7 +53,7 @@ def read(text: str, source: str = "en", target: str = "fr", capitals: bool = Tru
     ],
 )
 def test_a_model_reads_the_usual_spelling(text: str, expected: str) -> None:
-    assert may_be_respelled(text)
+    assert may_be_respelled(text, "en")
     assert read(text) == expected
 
 
@@ -75,6 +75,44 @@ def test_other_sentences_stay(text: str) -> None:
 )
 def test_german_in_capitals_is_read_as_it_is_written(text: str) -> None:
     assert read(text.upper(), "de", "en") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("wann gehst du heute noch über die straße", "Wann gehst du heute noch über die Straße"),
+        ("ich habe hunger. haben sie einen fußball für mich", "Ich habe Hunger. Haben Sie einen Fußball für mich"),
+        ("über die straße", "über die Straße"),  # no sentence
+    ],
+)
+def test_a_text_in_small_letters_is_read_with_the_capitals_of_its_nouns(text: str, expected: str) -> None:
+    assert read(text, "de", "en") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("Die Tuer ist gross, Oel fuer die Kueche ist da.", "de", "Die Tür ist groß, Öl für die Küche ist da."),
+        ("Die Tur ist fur uns offen.", "de", "Die Tür ist für uns offen."),
+        ("L'ecole est fermee.", "fr", "L'école est fermée."),
+        ("MA SOEUR EST A L'HOPITAL.", "fr", "Ma sœur est a l'hôpital."),
+        ("ou est le theatre ?", "fr", "Ou est le théâtre ?"),
+        ("Frau Mueller kommt aus Goettingen, nicht aus Soest.", "de", None),  # names
+        ("Où est le theatre ?", "fr", None),  # who types one accent types all
+        ("The cafe is fur us.", "en", None),
+    ],
+)
+def test_a_text_without_accents_gets_them(text: str, language: str, expected: str | None) -> None:
+    assert read(text, language, "en") == expected
+
+
+def test_letters_stand_where_their_plain_forms_were_typed() -> None:
+    text = "Die Tuer ist gross."
+    found = respelled(text, ("de", "en"), Vocabulary())
+    assert found is not None
+    at = [found.read.index(word) for word in ("Tür", "ist", "groß.")]
+    words = [text[slice(*found.span(start, start + length))] for start, length in zip(at, (3, 3, 5), strict=True)]
+    assert words == ["Tuer", "ist", "gross."]
 
 
 def test_languages_and_vocabularies_have_their_own_spelling() -> None:

@@ -51,6 +51,8 @@ def written(text: str, translation: str, target: str = "fr") -> str:
         ("PDF FILE", "PDF file"),
         ("SAVE %s CHANGES", "Save %s changes"),
         ("OPEN {NAME}", "Open {NAME}"),
+        ("save the file for tom", "Save the file for Tom"),
+        ("open all, tom", "open all, Tom"),
         ("Save Changes", "Save changes"),
         ("Save the File", "Save the file"),
         ("Tom Smith", "Tom Smith"),

@@ -1,0 +1,55 @@
+"""Words that were typed without accents: *Wo ist der naechste Tuerke?*, *ou est le theatre*.
+
+The lists have the accented words of our own text whose plain form is no other word there; names are not among them
+(*Mueller* may be written so). A word after ~ is only known as it is written with ae, oe or ue.
+"""
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from service.bundle.wrapping import Span
+
+_FILES = {"fr": "french_accents.txt", "de": "german_accents.txt"}
+_ACCENTED = re.compile(r"[À-ÖØ-öø-ÿŒœ]")
+_TWO_LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae"})
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+
+
+def lacks_accents(text: str, language: str) -> bool:
+    """Return whether a text has none of the accents of its language; it may need none."""
+    return language in _FILES and _ACCENTED.search(text) is None
+
+
+def with_accents(word: str, language: str) -> str:
+    """Return a word in small letters with the accents that it lacks."""
+    return _accented(language).get(word, word)
+
+
+def differences(plain: str, word: str) -> Iterator[tuple[Span, str]]:
+    """Yield the ranges of a plain form, in any case, that differ from the word in small letters, and its letters."""
+    two_letters = len(plain) == len(word.translate(_TWO_LETTERS).translate(_UMLAUTS))
+    at = 0
+    for letter in word:
+        width = 1
+        if plain[at].lower() != letter:
+            width = len(letter.translate(_TWO_LETTERS).translate(_UMLAUTS)) if two_letters else len(_plain(letter))
+            yield (at, at + width), letter.upper() if plain[at].isupper() and letter != "ß" else letter
+        at += width
+
+
+@functools.cache
+def _accented(language: str) -> Mapping[str, str]:
+    """Return the accented word of each plain form."""
+    words = (Path(__file__).parent / _FILES[language]).read_text("utf-8").split()
+    found = {_plain(word): word for word in words if not word.startswith("~")}
+    umlauts = [word.lstrip("~") for word in words] if language == "de" else []
+    return found | {word.translate(_TWO_LETTERS).translate(_UMLAUTS): word for word in umlauts}
+
+
+def _plain(word: str) -> str:
+    """Return a word in small letters without accents."""
+    letters = unicodedata.normalize("NFD", word.translate(_TWO_LETTERS))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
