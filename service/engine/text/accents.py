@@ -1,7 +1,8 @@
-"""Words that were typed without accents: *Wo ist der naechste Tuerke?*, *ou est le theatre*.
+"""Words that were typed without accents or apostrophes: *fuer dich*, *ou est le theatre*, *I dont know*.
 
 The lists have the accented words of our own text whose plain form is no other word there; names are not among them
-(*Mueller* may be written so). A word after ~ is only known as it is written with ae, oe or ue.
+(*Mueller* may be written so). A word after ~ is only known as it is written with ae, oe or ue. The English words are
+those whose form without an apostrophe is no other word.
 """
 
 import functools
@@ -12,19 +13,22 @@ from pathlib import Path
 
 from service.bundle.wrapping import Span
 
-_FILES = {"fr": "french_accents.txt", "de": "german_accents.txt"}
+_FILES = {"en": "english_contractions.txt", "fr": "french_accents.txt", "de": "german_accents.txt"}
+_LETTERS = re.compile("[a-z]+")
 _ACCENTED = re.compile(r"[À-ÖØ-öø-ÿŒœ]")
 _TWO_LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae"})
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
 
 def lacks_accents(text: str, language: str) -> bool:
-    """Return whether a text has none of the accents of its language; it may need none."""
+    """Return whether a text has none of the accents of its language (it may need none), or lacks an apostrophe."""
+    if language == "en":
+        return not _accented("en").keys().isdisjoint(_LETTERS.findall(text.lower()))
     return language in _FILES and _ACCENTED.search(text) is None
 
 
 def with_accents(word: str, language: str) -> str:
-    """Return a word in small letters with the accents that it lacks."""
+    """Return a word in small letters with the accents or the apostrophe that it lacks."""
     return _accented(language).get(word, word)
 
 
@@ -34,7 +38,10 @@ def differences(plain: str, word: str) -> Iterator[tuple[Span, str]]:
     at = 0
     for letter in word:
         width = 1
-        if plain[at].lower() != letter:
+        if letter == "'":
+            width = 0
+            yield (at, at), letter
+        elif plain[at].lower() != letter:
             width = len(letter.translate(_TWO_LETTERS).translate(_UMLAUTS)) if two_letters else len(_plain(letter))
             yield (at, at + width), letter.upper() if plain[at].isupper() and letter != "ß" else letter
         at += width
@@ -42,9 +49,9 @@ def differences(plain: str, word: str) -> Iterator[tuple[Span, str]]:
 
 @functools.cache
 def _accented(language: str) -> Mapping[str, str]:
-    """Return the accented word of each plain form."""
+    """Return the word of each plain form."""
     words = (Path(__file__).parent / _FILES[language]).read_text("utf-8").split()
-    found = {_plain(word): word for word in words if not word.startswith("~")}
+    found = {_plain(word).lower().replace("'", ""): word for word in words if not word.startswith("~")}
     umlauts = [word.lstrip("~") for word in words] if language == "de" else []
     return found | {word.translate(_TWO_LETTERS).translate(_UMLAUTS): word for word in umlauts}
 

@@ -100,9 +100,13 @@ def test_a_text_in_small_letters_is_read_with_the_capitals_of_its_nouns(text: st
         ("Frau Mueller kommt aus Goettingen, nicht aus Soest.", "de", None),  # names
         ("Où est le theatre ?", "fr", None),  # who types one accent types all
         ("The cafe is fur us.", "en", None),
+        ("Im sure he doesnt know what youve done.", "en", "I'm sure he doesn't know what you've done."),
+        ("i dont know, its late", "en", "I don't know, its late"),  # its is a word, too
+        ("THEYRE HERE, ARENT THEY?", "en", "They're here, aren't they?"),
+        ("I don't know if hes ill.", "en", "I don't know if he's ill."),
     ],
 )
-def test_a_text_without_accents_gets_them(text: str, language: str, expected: str | None) -> None:
+def test_a_text_without_accents_or_apostrophes_gets_them(text: str, language: str, expected: str | None) -> None:
     assert read(text, language, "en") == expected
 
 
