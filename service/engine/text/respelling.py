@@ -51,8 +51,9 @@ def _words_of(file: str | None) -> frozenset[str]:
 
 def may_be_respelled(text: str, language: str) -> bool:
     """Return whether a text may have such a sentence; other texts pay no more than this for it."""
+    language = language_of(language)
     odd = _CAPITALS.search(text) or _SPACED.search(text) or _SMALL.match(text)
-    return bool(odd) or lacks_accents(text, language_of(language))
+    return bool(odd) or _is_small(text, language) or lacks_accents(text, language)
 
 
 def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: Sequence[Value] = ()) -> Spelling | None:
@@ -72,7 +73,7 @@ def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: S
     read = text
     spans = [word.span() for word in words]
     loud = [] if capitals else [number for number, word in enumerate(words) if _is_emphasised(word[0], tokenizer)]
-    if is_all_small(text, spans, tokenizer):
+    if is_all_small(text, spans, tokenizer, language):
         read = with_capitals(text, spans, tokenizer, language)
     elif capitals or loud:
         read = usual_spelling(text, spans, tokenizer, language, chosen=loud)
@@ -108,14 +109,20 @@ def _known(word: str, language: str, plain: bool) -> str:
     return with_sharp_s(accented) if language == "de" else accented
 
 
-def is_all_small(text: str, words: Sequence[Span], tokenizer: Words) -> bool:
+def _is_small(text: str, language: str) -> bool:
+    """Return whether a text is in small letters alone; in German, whose nouns have capitals, after the first letter."""
+    return (text[1:] if language == "de" else text).islower()
+
+
+def is_all_small(text: str, words: Sequence[Span], tokenizer: Words, language: str) -> bool:
     """Return whether a text was typed in small letters alone, beginning with one of these words."""
-    return text.islower() and bool(words) and words[0][0] == 0 and _knows_capitals(text, tokenizer)
+    small = _is_small(text, language_of(language))
+    return small and bool(words) and words[0][0] == 0 and _knows_capitals(text, tokenizer)
 
 
 def with_capitals(text: str, words: Sequence[Span], tokenizer: Words, language: str) -> str:
     """Return a text in small letters with the capitals of its names and nouns, and that of a sentence if it is one."""
-    sentence = text[-1:] in _MARKS or len(words) >= LEAST_OF_SENTENCE
+    sentence = text[:1].isupper() or text[-1:] in _MARKS or len(words) >= LEAST_OF_SENTENCE
     return usual_spelling(text, words, tokenizer, language, sentence=sentence)
 
 
@@ -142,7 +149,7 @@ def usual_spelling(
     plain = lacks_accents(text, language)
     small = [(words[at], _small(own[at], begins[at], tokenizer, language, plain)) for at in chosen or range(len(words))]
     read, _ = replaced(text, small)
-    if chosen or language not in _USUAL:
+    if chosen or language not in _USUAL or (read == text and text[:1].isupper()):  # it was in its usual spelling
         return read
     return _USUAL[language].sub(lambda found: "US" if found[0] == "us" else found[0].title(), read)
 

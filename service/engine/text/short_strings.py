@@ -67,7 +67,7 @@ def short_string(
     small: str | None = None
     if capitals:
         small = usual_spelling(text, parts, tokenizer, languages[0])
-    elif len(parts) == len(words) and is_all_small(text, parts, tokenizer):
+    elif len(parts) == len(words) and is_all_small(text, parts, tokenizer, languages[0]):
         small = with_capitals(text, parts, tokenizer, languages[0])
     elif language_of(languages[0]) == "en" and len(parts) == len(words):
         small = _of_title(text, parts, tokenizer)

@@ -83,9 +83,11 @@ def test_german_in_capitals_is_read_as_it_is_written(text: str) -> None:
         ("wann gehst du heute noch über die straße", "Wann gehst du heute noch über die Straße"),
         ("ich habe hunger. haben sie einen fußball für mich", "Ich habe Hunger. Haben Sie einen Fußball für mich"),
         ("über die straße", "über die Straße"),  # no sentence
+        ("Haben sie hunger?", "Haben Sie Hunger?"),
+        ("Haben sie das gesehen?", None),  # they
     ],
 )
-def test_a_text_in_small_letters_is_read_with_the_capitals_of_its_nouns(text: str, expected: str) -> None:
+def test_a_text_in_small_letters_is_read_with_the_capitals_of_its_nouns(text: str, expected: str | None) -> None:
     assert read(text, "de", "en") == expected
 
 
