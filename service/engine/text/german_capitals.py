@@ -2,7 +2,9 @@
 
 import re
 
-POLITE = re.compile(r"(?<=\w[elr]n )sie(?: ihr(?:e[mnrs]?)?)?\b|(?<=\b[Ss]ind )sie\b|\bihnen\b")
+POLITE = re.compile(
+    r"(?<=\w[elr]n )sie(?: ihr(?:e[mnrs]?)?)?\b|(?<=\b[Ss]ind )sie\b|\bihnen\b|(?<=\b[Gg]uten )morgen\b"
+)
 """You and your in small letters; after a verb in -en, 95 % of the places of our own text are this and not they."""
 
 _SHARP_S = re.compile(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from service.bundle.wrapping import Span
-from service.engine.text.accents import differences, lacks_accents, with_accents
+from service.engine.text.accents import differences, lacks_accents, where, with_accents
 from service.engine.text.german_capitals import POLITE, with_sharp_s
 from service.engine.text.replacements import replaced
 from service.engine.text.spelling import WORD, Spelling, Words
@@ -33,6 +33,10 @@ _SMALL = re.compile(r"\W*[^\W\d_A-ZÀ-ÖØ-Þ]")
 _PART = re.compile(r"[^\W\d_]+")  # of a word with apostrophes
 _BEGINNING = re.compile(r"[.!?…][\s\W]*$|„$")  # of a text before the first word of a sentence
 _TITLES = ("mr", "mrs", "ms", "miss", "dr", "prof", "monsieur", "madame", "mademoiselle", "herr", "herrn", "frau")
+_QUESTION = re.compile(
+    r"(?:how|what|when|where|who|why|wann|warum|was|wer|wie|wieso|wo|woher|wohin"
+    r"|combien|comment|où|ou|pourquoi|quand|quelle|quel|qui)\b"
+)
 _USUAL = {  # words that have a capital where they stand
     "en": re.compile(
         r"\bi\b(?!\.)|(?<=\bthe )us\b"
@@ -95,12 +99,14 @@ def letters_of(text: str, words: Sequence[Span], language: str, *, respelled: bo
     plain = lacks_accents(text, language)
     if not (plain or respelled):
         return []
-    return [
+    found = [*where(text, language)] if plain and words else []
+    found += (
         ((part.start() + start, part.start() + end), letters)
         for word in words
         for part in _PART.finditer(text, *word)
         for (start, end), letters in differences(part[0], _known(part[0].lower(), language, plain))
-    ]
+    )
+    return found
 
 
 def _known(word: str, language: str, plain: bool) -> str:
@@ -122,7 +128,8 @@ def is_all_small(text: str, words: Sequence[Span], tokenizer: Words, language: s
 
 def with_capitals(text: str, words: Sequence[Span], tokenizer: Words, language: str) -> str:
     """Return a text in small letters with the capitals of its names and nouns, and that of a sentence if it is one."""
-    sentence = text[:1].isupper() or text[-1:] in _MARKS or len(words) >= LEAST_OF_SENTENCE
+    asks = _QUESTION.match(text) is not None
+    sentence = asks or text[:1].isupper() or text[-1:] in _MARKS or len(words) >= LEAST_OF_SENTENCE
     return usual_spelling(text, words, tokenizer, language, sentence=sentence)
 
 

@@ -23,6 +23,8 @@ _MARKER = re.compile(r"\s*(?:[-*+•·–—>#]{1,6}|\(?\d{1,3}[.)])(?=\s)")
 _NUMBER_FOLLOWS = re.compile(
     r"\b(?:[Vv]ol|[Aa]rt|[Ss]ect?|[Cc]h|[Ee]q|[Nn]r|[Nn]o|[Ff]ig|[Pp]p?|[Cc]a|[Cc]f|approx)\.\s*$"
 )
+_DAY = re.compile(r"(?<!\d)\d{1,2}\.\s+$")
+_MONTH = re.compile(r"(?:JANUAR|FEBRUAR|MÄRZ|APRIL|MAI|JUNI|JULI|AUGUST|SEPTEMBER|OKTOBER|NOVEMBER|DEZEMBER)\b")
 _FULL_WIDTH_ENDS = frozenset("。！？｡．…؟।॥」』）”")
 LONGEST = 4000  # characters that `sentencex` reads at once: it takes a time that grows with their square
 
@@ -110,7 +112,10 @@ def _left_alone(text: str, start: int, end: int, values: Sequence[Value] | None)
 
 
 def _may_end(text: str, begin: int, position: int) -> bool:
-    """Return whether a sentence may end before `position`: not inside a word, not before the number of "Vol. 3"."""
-    if text[position].isdigit() and _NUMBER_FOLLOWS.search(text, max(begin, position - 40), position):
+    """Return whether a sentence may end before `position`: not inside a word, nor in "Vol. 3" or "5. MAI"."""
+    before = max(begin, position - 40)
+    if text[position].isdigit() and _NUMBER_FOLLOWS.search(text, before, position):
+        return False
+    if _MONTH.match(text, position) and _DAY.search(text, before, position):
         return False
     return text[position - 1].isspace() or text[position - 1] in _FULL_WIDTH_ENDS

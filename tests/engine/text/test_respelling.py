@@ -83,6 +83,8 @@ def test_german_in_capitals_is_read_as_it_is_written(text: str) -> None:
         ("wann gehst du heute noch über die straße", "Wann gehst du heute noch über die Straße"),
         ("ich habe hunger. haben sie einen fußball für mich", "Ich habe Hunger. Haben Sie einen Fußball für mich"),
         ("über die straße", "über die Straße"),  # no sentence
+        ("guten morgen", "guten Morgen"),
+        ("wo ist die straße", "Wo ist die Straße"),
         ("Haben sie hunger?", "Haben Sie Hunger?"),
         ("Haben sie das gesehen?", None),  # they
     ],
@@ -98,7 +100,9 @@ def test_a_text_in_small_letters_is_read_with_the_capitals_of_its_nouns(text: st
         ("Die Tur ist fur uns offen.", "de", "Die Tür ist für uns offen."),
         ("L'ecole est fermee.", "fr", "L'école est fermée."),
         ("MA SOEUR EST A L'HOPITAL.", "fr", "Ma sœur est a l'hôpital."),
-        ("ou est le theatre ?", "fr", "Ou est le théâtre ?"),
+        ("ou est le theatre ?", "fr", "Où est le théâtre ?"),
+        ("OU SONT LES ELEVES ?", "fr", "Où sont les élèves ?"),
+        ("Ou bien demain.", "fr", None),
         ("Frau Mueller kommt aus Goettingen, nicht aus Soest.", "de", None),  # names
         ("Où est le theatre ?", "fr", None),  # who types one accent types all
         ("The cafe is fur us.", "en", None),

@@ -59,6 +59,7 @@ mixed = st.lists(
             ["One line", "Two lines", "Three", "four", "five six"],
         ),
         ("- First thing.\n2. Second.\n(3) Third\n# Head", ["First thing.", "Second.", "Third", "Head"]),
+        ("AM 13. FEBRUAR 1987. UM 8 UHR.", ["AM 13. FEBRUAR 1987.", "UM 8 UHR."]),
         ("Hi! 😀😀 Bye.", ["Hi!", "Bye."]),
         ("👍🏽 I agree ❤️", ["I agree"]),
         ("Look: https://a.example/x\nhttps://a.example/y\nme@a.example", ["Look:"]),
