@@ -1,8 +1,9 @@
 """Words that were typed without accents or apostrophes: *fuer dich*, *ou est le theatre*, *I dont know*.
 
 The lists have the accented words of our own text whose plain form is no other word there; names are not among them
-(*Mueller* may be written so), nor participles that lack only the last accent (*tu payes*, *payés*). A word after ~ is only known as it is written with ae, oe or ue. The English words are
-those whose form without an apostrophe is no other word.
+(*Mueller* may be written so), nor participles that lack only the last accent (*tu payes*, *payés*). A word after ~ is
+only known as it is written with ae, oe or ue. The English words are those whose form without an apostrophe is no other
+word.
 """
 
 import functools
