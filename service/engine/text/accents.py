@@ -17,7 +17,7 @@ from service.bundle.wrapping import Span
 _FILES = {"en": "english_contractions.txt", "fr": "french_accents.txt", "de": "german_accents.txt"}
 _LETTERS = re.compile("[a-z]+")
 _ACCENTED = re.compile(r"[À-ÖØ-öø-ÿŒœ]")
-_WHERE = re.compile(r"\W*[Oo](u) (?!bien|alors|celles?|celui|ceux|les?|un)")  # as a sentence begins
+_WHERE = re.compile(r"\A\W{0,9}[Oo](u) (?!bien|alors|celles?|celui|ceux|les?|un)")  # as a sentence begins
 _TWO_LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae"})
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 

@@ -23,6 +23,7 @@ CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
 LONGEST_ACRONYM = 5
 LEAST_EMPHASISED = 4  # letters of a word in capitals in a sentence: shorter ones are US, IT, WHO
 LEAST_OF_SENTENCE = 5  # words of a text in small letters that is a sentence without its final mark
+NEAR = 20  # characters before a word that say whether it begins a sentence
 LEAST_OF_TWO = 8  # of one that the vocabulary has in two parts, as it has many acronyms
 _CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]\W?[A-ZÀ-ÖØ-Þ]")
 _SPACED_MARK = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.!?…]+$)")
@@ -31,7 +32,7 @@ _MARKS = ".!?…"
 _SPACED = re.compile(r"[ \u00a0\u202f][.!?…]")
 _SMALL = re.compile(r"\W*[^\W\d_A-ZÀ-ÖØ-Þ]")
 _PART = re.compile(r"[^\W\d_]+")  # of a word with apostrophes
-_BEGINNING = re.compile(r"[.!?…][\s\W]*$|„$")  # of a text before the first word of a sentence
+_AROUND = " \u00a0\u202f\t\"'“”»«()[]–—-"  # what may stand between a mark and the next sentence
 _TITLES = ("mr", "mrs", "ms", "miss", "dr", "prof", "monsieur", "madame", "mademoiselle", "herr", "herrn", "frau")
 _QUESTION = re.compile(
     r"(?:how|what|when|where|who|why|wann|warum|was|wer|wie|wieso|wo|woher|wohin"
@@ -149,7 +150,7 @@ def usual_spelling(
     language = language_of(language)
     own = [text[start:end] for start, end in words]
     begins = [
-        before.lower() in _TITLES or bool(_BEGINNING.search(text[:start]))
+        before.lower() in _TITLES or _begins(text[max(0, start - NEAR) : start])
         for before, (start, _) in zip(["", *own], words, strict=False)
     ]
     begins[:1] = [sentence]
@@ -159,6 +160,11 @@ def usual_spelling(
     if chosen or language not in _USUAL or (read == text and text[:1].isupper()):  # it was in its usual spelling
         return read
     return _USUAL[language].sub(lambda found: "US" if found[0] == "us" else found[0].title(), read)
+
+
+def _begins(before: str) -> bool:
+    """Return whether a sentence begins after this text within a sentence."""
+    return before.endswith("„") or before.rstrip(_AROUND).endswith(tuple(_MARKS))
 
 
 def _knows_capitals(text: str, tokenizer: Words) -> bool:
