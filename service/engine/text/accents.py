@@ -18,8 +18,9 @@ _FILES = {"en": "english_contractions.txt", "fr": "french_accents.txt", "de": "g
 _LETTERS = re.compile("[a-z]+")
 _ACCENTED = re.compile(r"[À-ÖØ-öø-ÿŒœ]")
 _WHERE = re.compile(r"\A\W{0,9}[Oo](u) (?!bien|alors|celles?|celui|ceux|les?|un)")  # as a sentence begins
-_TWO_LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae"})
-_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_LIGATURES = {"ß": "ss", "œ": "oe", "æ": "ae"}
+_WITHOUT_LIGATURES = str.maketrans(_LIGATURES)
+_SPELLED_OUT = str.maketrans({**_LIGATURES, "ä": "ae", "ö": "oe", "ü": "ue"})
 
 
 def lacks_accents(text: str, language: str) -> bool:
@@ -34,7 +35,7 @@ def with_accents(word: str, language: str) -> str:
     return _accented(language).get(word, word)
 
 
-def where(text: str, language: str) -> Iterator[tuple[Span, str]]:
+def accent_of_where(text: str, language: str) -> Iterator[tuple[Span, str]]:
     """Yield the place of the accent of *où* at the beginning of a sentence: 441 of 445 of our own text mean that."""
     found = _WHERE.match(text) if language == "fr" else None
     if found is not None:
@@ -43,7 +44,7 @@ def where(text: str, language: str) -> Iterator[tuple[Span, str]]:
 
 def differences(plain: str, word: str) -> Iterator[tuple[Span, str]]:
     """Yield the ranges of a plain form, in any case, that differ from the word in small letters, and its letters."""
-    two_letters = len(plain) == len(word.translate(_TWO_LETTERS).translate(_UMLAUTS))
+    spelled_out = len(plain) == len(word.translate(_SPELLED_OUT))
     at = 0
     for letter in word:
         width = 1
@@ -51,7 +52,7 @@ def differences(plain: str, word: str) -> Iterator[tuple[Span, str]]:
             width = 0
             yield (at, at), letter
         elif plain[at].lower() != letter:
-            width = len(letter.translate(_TWO_LETTERS).translate(_UMLAUTS)) if two_letters else len(_plain(letter))
+            width = len(letter.translate(_SPELLED_OUT)) if spelled_out else len(_plain(letter))
             yield (at, at + width), letter.upper() if plain[at].isupper() and letter != "ß" else letter
         at += width
 
@@ -62,10 +63,10 @@ def _accented(language: str) -> Mapping[str, str]:
     words = (Path(__file__).parent / _FILES[language]).read_text("utf-8").split()
     found = {_plain(word).lower().replace("'", ""): word for word in words if not word.startswith("~")}
     umlauts = [word.lstrip("~") for word in words] if language == "de" else []
-    return found | {word.translate(_TWO_LETTERS).translate(_UMLAUTS): word for word in umlauts}
+    return found | {word.translate(_SPELLED_OUT): word for word in umlauts}
 
 
 def _plain(word: str) -> str:
     """Return a word in small letters without accents."""
-    letters = unicodedata.normalize("NFD", word.translate(_TWO_LETTERS))
+    letters = unicodedata.normalize("NFD", word.translate(_WITHOUT_LIGATURES))
     return "".join(letter for letter in letters if not unicodedata.combining(letter))

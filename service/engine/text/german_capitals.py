@@ -1,11 +1,14 @@
-"""German in capitals: where SS is ß, and which words keep their capital in small letters."""
+"""German without its capitals or its ß: where SS is ß, and which words have a capital although they are no nouns."""
 
 import re
 
-POLITE = re.compile(
+CAPITALISED = re.compile(
     r"(?<=\w[elr]n )sie(?: ihr(?:e[mnrs]?)?)?\b|(?<=\b[Ss]ind )sie\b|\bihnen\b|(?<=\b[Gg]uten )morgen\b"
 )
-"""You and your in small letters; after a verb in -en, 95 % of the places of our own text are this and not they."""
+"""The polite forms of you and your, in small letters, and good mornings.
+
+In our own text *sie* after a verb in -en means you in 93 % of the places, and they in the others.
+"""
 
 _SHARP_S = re.compile(
     r"(?<=ie)ss|(?<=eu)ss|(?<=\bäu)ss|(?<=\bau)ss(?=e[rn])|(?<=drau)ss|(?<=strau)ss"
@@ -21,4 +24,4 @@ def with_sharp_s(word: str) -> str:
 
     Right in 31,201 of 31,454 words of our own text that have either.
     """
-    return _SHARP_S.sub("ß", word)
+    return _SHARP_S.sub("ß", word) if "ss" in word else word

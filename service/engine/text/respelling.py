@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from service.bundle.wrapping import Span
-from service.engine.text.accents import differences, lacks_accents, where, with_accents
-from service.engine.text.german_capitals import POLITE, with_sharp_s
+from service.engine.text.accents import accent_of_where, differences, lacks_accents, with_accents
+from service.engine.text.german_capitals import CAPITALISED, with_sharp_s
 from service.engine.text.replacements import replaced
 from service.engine.text.spelling import WORD, Spelling, Words
 from service.engine.values.locales import language_of
@@ -43,10 +43,10 @@ _USUAL = {  # words that have a capital where they stand
         r"\bi\b(?!\.)|(?<=\bthe )us\b"
         r"|(?<=\d )may\b|\bmay(?= \d)|(?<=\b(?:in|of|by) )may\b|(?<=\b(?:last|next) )may\b|(?<=\bsince )may\b"
     ),
-    "de": POLITE,
+    "de": CAPITALISED,
 }
 _WITH_CAPITALS = {"en": "english_names.txt", "de": "german_nouns.txt"}  # that our own text hardly has without
-_WITHOUT = {"de": "german_small_words.txt"}  # which a vocabulary knows better as the beginning of a noun
+_WITHOUT_CAPITALS = {"de": "german_small_words.txt"}  # which a vocabulary knows better as the beginning of a noun
 
 
 @functools.cache
@@ -100,13 +100,13 @@ def letters_of(text: str, words: Sequence[Span], language: str, *, respelled: bo
     plain = lacks_accents(text, language)
     if not (plain or respelled):
         return []
-    found = [*where(text, language)] if plain and words else []
-    found += (
-        ((part.start() + start, part.start() + end), letters)
-        for word in words
-        for part in _PART.finditer(text, *word)
-        for (start, end), letters in differences(part[0], _known(part[0].lower(), language, plain))
-    )
+    found = [*accent_of_where(text, language)] if plain and words else []
+    for part in (part for word in words for part in _PART.finditer(text, *word)):
+        low = part[0].lower()
+        known = _known(low, language, plain)
+        if known != low and len(low) == len(part[0]):  # a few capitals are two characters in small letters
+            at = part.start()
+            found += (((at + start, at + end), letters) for (start, end), letters in differences(part[0], known))
     return found
 
 
@@ -204,5 +204,5 @@ def _small(word: str, first: bool, tokenizer: Words, language: str, plain: bool)
     listed = re.split("['’]", known)[0] in _words_of(_WITH_CAPITALS.get(language))
     # A vocabulary that English shares with German knows many nouns better with a capital.
     better = language != "en" and pieces[known.capitalize()] < pieces[known]
-    better = better and known not in _words_of(_WITHOUT.get(language))
+    better = better and known not in _words_of(_WITHOUT_CAPITALS.get(language))
     return word[:1].upper() + low[1:] if first or listed or better else low

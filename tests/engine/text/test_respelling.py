@@ -103,6 +103,7 @@ def test_a_text_in_small_letters_is_read_with_the_capitals_of_its_nouns(text: st
         ("ou est le theatre ?", "fr", "Où est le théâtre ?"),
         ("OU SONT LES ELEVES ?", "fr", "Où sont les élèves ?"),
         ("Ou bien demain.", "fr", None),
+        ("GROSSİ IST ZU GROSS.", "de", "GROSSİ ist zu groß."),  # İ is two characters in small letters
         ("Frau Mueller kommt aus Goettingen, nicht aus Soest.", "de", None),  # names
         ("Où est le theatre ?", "fr", None),  # who types one accent types all
         ("The cafe is fur us.", "en", None),
