@@ -13,7 +13,7 @@ from pathlib import Path
 
 from service.bundle.wrapping import Span
 from service.engine.text.accents import accent_of_where, differences, lacks_accents, with_accents
-from service.engine.text.german_capitals import CAPITALISED, with_sharp_s
+from service.engine.text.german_capitals import is_noun, is_small, with_polite_forms, with_sharp_s
 from service.engine.text.replacements import replaced
 from service.engine.text.spelling import WORD, Spelling, Words
 from service.engine.values.locales import language_of
@@ -38,20 +38,16 @@ _QUESTION = re.compile(
     r"(?:how|what|when|where|who|why|wann|warum|was|wer|wie|wieso|wo|woher|wohin"
     r"|combien|comment|où|ou|pourquoi|quand|quelle|quel|qui)\b"
 )
-_USUAL = {  # words that have a capital where they stand
-    "en": re.compile(
-        r"\bi\b(?!\.)|(?<=\bthe )us\b"
-        r"|(?<=\d )may\b|\bmay(?= \d)|(?<=\b(?:in|of|by) )may\b|(?<=\b(?:last|next) )may\b|(?<=\bsince )may\b"
-    ),
-    "de": CAPITALISED,
-}
-_WITH_CAPITALS = {"en": "english_names.txt", "de": "german_nouns.txt"}  # that our own text hardly has without
-_WITHOUT_CAPITALS = {"de": "german_small_words.txt"}  # which a vocabulary knows better as the beginning of a noun
+_USUAL = re.compile(  # English words that have a capital where they stand
+    r"\bi\b(?!\.)|(?<=\bthe )us\b"
+    r"|(?<=\d )may\b|\bmay(?= \d)|(?<=\b(?:in|of|by) )may\b|(?<=\b(?:last|next) )may\b|(?<=\bsince )may\b"
+)
 
 
 @functools.cache
-def _words_of(file: str | None) -> frozenset[str]:
-    return frozenset((Path(__file__).parent / file).read_text("utf-8").split() if file else ())
+def _english_names() -> frozenset[str]:
+    """Return names that our own text hardly has without a capital."""
+    return frozenset((Path(__file__).parent / "english_names.txt").read_text("utf-8").split())
 
 
 def may_be_respelled(text: str, language: str) -> bool:
@@ -155,11 +151,16 @@ def usual_spelling(
     ]
     begins[:1] = [sentence]
     plain = lacks_accents(text, language)
-    small = [(words[at], _small(own[at], begins[at], tokenizer, language, plain)) for at in chosen or range(len(words))]
+    small = [
+        (words[at], _small(own[at], own[at - 1] if at else "", tokenizer, language, first=begins[at], plain=plain))
+        for at in chosen or range(len(words))
+    ]
     read, _ = replaced(text, small)
-    if chosen or language not in _USUAL or (read == text and text[:1].isupper()):  # it was in its usual spelling
+    if chosen or (read == text and text[:1].isupper()):  # it was in its usual spelling
         return read
-    return _USUAL[language].sub(lambda found: "US" if found[0] == "us" else found[0].title(), read)
+    if language == "de":
+        return with_polite_forms(read)
+    return _USUAL.sub(lambda found: "US" if found[0] == "us" else found[0].title(), read) if language == "en" else read
 
 
 def _begins(before: str) -> bool:
@@ -192,7 +193,7 @@ def _is_emphasised(word: str, tokenizer: Words) -> bool:
     return known < len(tokenizer.word(word)) and known <= (1 if len(word) < LEAST_OF_TWO else 2)
 
 
-def _small(word: str, first: bool, tokenizer: Words, language: str, plain: bool) -> str:
+def _small(word: str, before: str, tokenizer: Words, language: str, *, first: bool, plain: bool) -> str:
     """Return a word in its usual spelling, which is that of the vocabulary, or of a list; it keeps its length."""
     low = word.lower()
     if len(low) != len(word) or len(word[:1].upper()) != 1:
@@ -201,8 +202,12 @@ def _small(word: str, first: bool, tokenizer: Words, language: str, plain: bool)
     pieces = {each: len(tokenizer.word(each)) for each in (known, known.capitalize(), word)}
     if len(word) > 1 and pieces[word] < min(pieces[known], pieces[known.capitalize()]):
         return word
-    listed = re.split("['’]", known)[0] in _words_of(_WITH_CAPITALS.get(language))
+    if language == "en":
+        listed = re.split("['’]", known)[0] in _english_names()
+    else:
+        listed = language == "de" and is_noun(known, before)
     # A vocabulary that English shares with German knows many nouns better with a capital.
-    better = language != "en" and pieces[known.capitalize()] < pieces[known]
-    better = better and known not in _words_of(_WITHOUT_CAPITALS.get(language))
+    better = (
+        language != "en" and pieces[known.capitalize()] < pieces[known] and not (language == "de" and is_small(known))
+    )
     return word[:1].upper() + low[1:] if first or listed or better else low

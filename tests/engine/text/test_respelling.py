@@ -71,6 +71,10 @@ def test_other_sentences_stay(text: str) -> None:
         "Wann haben Sie Ihre Schwester besucht? Sind Sie müde?",
         "Erinnern Sie sich? Ich danke Ihnen.",
         "Er ist gesund und schreibt, dass sie kommt. Das freut uns.",
+        "Der Zeitungsverkäufer hat die Umleitungen und ein Gartenhäuschen gesehen.",  # in no list
+        "Die Leute landen, arbeiten und haben ein Ende gefunden.",
+        "Sie leben hier, und das Leben ist gut. Ich esse nach dem Essen.",
+        "Achten Sie in diesem Zug auf Ihre Taschen und Ihren Hund.",
     ],
 )
 def test_german_in_capitals_is_read_as_it_is_written(text: str) -> None:
