@@ -18,6 +18,14 @@ _FILES = {"en": "english_contractions.txt", "fr": "french_accents.txt", "de": "g
 _LETTERS = re.compile("[a-z]+")
 _ACCENTED = re.compile(r"[À-ÖØ-öø-ÿŒœ]")
 _WHERE = re.compile(r"\A\W{0,9}[Oo](u) (?!bien|alors|celles?|celui|ceux|les?|un)")  # as a sentence begins
+_TO = re.compile(  # a that means to, not has
+    r"(?<!\bil )(?<!\belle )(?<!\bon )(?<!\by )(?<!\bqui )(?<!\bnous )(?<!\blui )(?<!\ben )(?<!\bca )(?<!\bage )"
+    r"(?<![\w'’-])a(?= (?:l['’](?!air\b|esprit|intention)|[sm]['’]|(?:la|ce|cette|cet|[mts](?:a|on|es|e)|[nv]otre"
+    r"|[nv]os|leurs?|chaque|quelle|quel|quoi|qui|cause (?:de|du|d['’])|partir|cote|peine|jour|pied|velo|gauche|droite"
+    r"|midi|minuit|temps|[mt]oi|vous|travers|part|table|noel|paques|bord|condition|propos|domicile|demain|bientot|nouveau"
+    r"|elle|eux|(?!entre)[^\W\d_]{2,}(?:er|ir|[nr]dre|ttre|aire|oire|uire|[dlr]ire|crire|suivre|vivre))\b))",
+    re.IGNORECASE,
+)
 _LIGATURES = {"ß": "ss", "œ": "oe", "æ": "ae"}
 _WITHOUT_LIGATURES = str.maketrans(_LIGATURES)
 _SPELLED_OUT = str.maketrans({**_LIGATURES, "ä": "ae", "ö": "oe", "ü": "ue"})
@@ -35,11 +43,19 @@ def with_accents(word: str, language: str) -> str:
     return _accented(language).get(word, word)
 
 
-def accent_of_where(text: str, language: str) -> Iterator[tuple[Span, str]]:
-    """Yield the place of the accent of *où* at the beginning of a sentence: 441 of 445 of our own text mean that."""
-    found = _WHERE.match(text) if language == "fr" else None
-    if found is not None:
-        yield found.span(1), "ù"
+def accents_by_place(text: str, language: str) -> Iterator[tuple[Span, str]]:
+    """Yield the places of the accents of *où* at the beginning of a sentence, and of *à* before some words.
+
+    In our own text 441 of 445 of the former mean where, and 15,300 of 15,400 of the
+    latter mean to, of 24,500 in all.
+    """
+    if language != "fr":
+        return
+    where = _WHERE.match(text)
+    if where is not None:
+        yield where.span(1), "ù"
+    for found in _TO.finditer(text):
+        yield found.span(), "À" if found[0] == "A" else "à"
 
 
 def differences(plain: str, word: str) -> Iterator[tuple[Span, str]]:

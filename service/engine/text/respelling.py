@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from service.bundle.wrapping import Span
-from service.engine.text.accents import accent_of_where, differences, lacks_accents, with_accents
+from service.engine.text.accents import accents_by_place, differences, lacks_accents, with_accents
 from service.engine.text.german_capitals import is_noun, is_small, with_polite_forms, with_sharp_s
 from service.engine.text.replacements import replaced
 from service.engine.text.spelling import WORD, Spelling, Words
@@ -96,14 +96,14 @@ def letters_of(text: str, words: Sequence[Span], language: str, *, respelled: bo
     plain = lacks_accents(text, language)
     if not (plain or respelled):
         return []
-    found = [*accent_of_where(text, language)] if plain and words else []
+    found = [*accents_by_place(text, language)] if plain and words else []
     for part in (part for word in words for part in _PART.finditer(text, *word)):
         low = part[0].lower()
         known = _known(low, language, plain)
         if known != low and len(low) == len(part[0]):  # a few capitals are two characters in small letters
             at = part.start()
             found += (((at + start, at + end), letters) for (start, end), letters in differences(part[0], known))
-    return found
+    return sorted(found)
 
 
 def _known(word: str, language: str, plain: bool) -> str:

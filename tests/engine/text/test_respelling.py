@@ -103,10 +103,13 @@ def test_a_text_in_small_letters_is_read_with_the_capitals_of_its_nouns(text: st
         ("Die Tuer ist gross, Oel fuer die Kueche ist da.", "de", "Die Tür ist groß, Öl für die Küche ist da."),
         ("Die Tur ist fur uns offen.", "de", "Die Tür ist für uns offen."),
         ("L'ecole est fermee.", "fr", "L'école est fermée."),
-        ("MA SOEUR EST A L'HOPITAL.", "fr", "Ma sœur est a l'hôpital."),
+        ("MA SOEUR EST A L'HOPITAL.", "fr", "Ma sœur est à l'hôpital."),
         ("ou est le theatre ?", "fr", "Où est le théâtre ?"),
         ("OU SONT LES ELEVES ?", "fr", "Où sont les élèves ?"),
         ("Ou bien demain.", "fr", None),
+        ("A partir de lundi elle a la grippe.", "fr", "À partir de lundi elle a la grippe."),
+        ("Il y a encore du pain a manger.", "fr", "Il y a encore du pain à manger."),
+        ("L'hotel a l'air ferme.", "fr", "L'hôtel a l'air ferme."),
         ("GROSSİ IST ZU GROSS.", "de", "GROSSİ ist zu groß."),  # İ is two characters in small letters
         ("Frau Mueller kommt aus Goettingen, nicht aus Soest.", "de", None),  # names
         ("Où est le theatre ?", "fr", None),  # who types one accent types all
