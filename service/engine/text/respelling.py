@@ -13,7 +13,7 @@ from pathlib import Path
 
 from service.bundle.wrapping import Span
 from service.engine.text.accents import accents_by_place, differences, lacks_accents, with_accents
-from service.engine.text.german_capitals import is_noun, is_small, with_polite_forms, with_sharp_s
+from service.engine.text.german_capitals import is_capitalised, with_polite_forms, with_sharp_s
 from service.engine.text.replacements import replaced
 from service.engine.text.spelling import WORD, Spelling, Words
 from service.engine.values.locales import language_of
@@ -202,12 +202,9 @@ def _small(word: str, before: str, tokenizer: Words, language: str, *, first: bo
     pieces = {each: len(tokenizer.word(each)) for each in (known, known.capitalize(), word)}
     if len(word) > 1 and pieces[word] < min(pieces[known], pieces[known.capitalize()]):
         return word
+    capital = is_capitalised(known, before) if language == "de" else None
     if language == "en":
-        listed = re.split("['’]", known)[0] in _english_names()
-    else:
-        listed = language == "de" and is_noun(known, before)
-    # A vocabulary that English shares with German knows many nouns better with a capital.
-    better = (
-        language != "en" and pieces[known.capitalize()] < pieces[known] and not (language == "de" and is_small(known))
-    )
-    return word[:1].upper() + low[1:] if first or listed or better else low
+        capital = re.split("['’]", known)[0] in _english_names()
+    elif capital is None:  # a vocabulary that English shares with German knows many nouns better with a capital
+        capital = pieces[known.capitalize()] < pieces[known]
+    return word[:1].upper() + low[1:] if first or capital else low
