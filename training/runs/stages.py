@@ -44,7 +44,10 @@ def new_stage(first: int, precision: str, before: Mapping[str, Any] | None, now:
 
 
 def origin(folder: Path) -> Stage:
-    """Return the origin of a run that began with the parameters in ``folder``: a bundle with its stages, or a run."""
+    """Return the origin of a run that began with the parameters in ``folder``: a run with its stages, or a bundle.
+
+    A bundle's own stages stand in its manifest of that version.
+    """
     manifest = folder / MANIFEST_NAME
     if not manifest.exists():
         return {"run": folder.name, "legs": load_stages(folder / "legs.json")}
@@ -53,7 +56,7 @@ def origin(folder: Path) -> Stage:
     if "imported" in card:  # what is made from it has its licence
         known = {"imported": card["imported"]["name"], "licence": card["data"][0]["licence"]}
     else:
-        known = {"git_revision": card["git_revision"], "legs": card.get("legs", [])}
+        known = {"git_revision": card["git_revision"]}
     return {"bundle": content["name"], "version": content["version"], **known}
 
 
