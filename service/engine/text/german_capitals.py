@@ -22,7 +22,8 @@ _NOUN_ENDING = re.compile(
 )
 _PARTICIPLE = re.compile(r"ge(?:s|dr|spr|l|zw|schl|w|r|kl|schw)ungen$")
 _ADJECTIVE_ENDING = re.compile(r"(?<=\w\w\w)(?:ig|los|lich|end|bar|haft|sam|isch)(?:e[mnrs]?)?$")
-_LEAST_PARTS = 3, 4  # letters of the first and the last part of a compound
+_LEAST_FIRST = 3  # letters of the first part of a compound
+_LAST_PART = range(4, 24)  # letters of its last part
 _ARTICLE = re.compile(
     r"(?:d(?:er|ie|as|en|em|es)|(?:[mds]?ein|ihr|unser|kein|euer|eur)(?:e[mnrs]?)?|(?:am|im|zum|zur|vom|beim|ins|ans)"
     r"|(?:auf|für|durch|um)s|(?:dies|jed|all|viel|welch|manch|jen|einig|mehrer|beid|wenig)e[mnrs]?|unsrer)$"
@@ -80,6 +81,5 @@ def _is_listed(word: str) -> bool:
     nouns = _words("nouns")
     if word in nouns or (_NOUN_ENDING.search(word) and not _PARTICIPLE.search(word)):
         return True
-    first, last = _LEAST_PARTS
-    ends = {word[at:] for at in range(first, len(word) - last + 1)} & nouns
+    ends = {word[-length:] for length in _LAST_PART if len(word) - length >= _LEAST_FIRST} & nouns
     return bool(ends) and ends.isdisjoint(_words("false_endings"))
