@@ -59,7 +59,8 @@ def find_legs(wanted: ModelQuery, models_dir: Path, settings: ModelSettings) -> 
     If no model translates the pair, return the defaults of its two legs through the pivot language. Raise BundleError,
     DeviceUnavailable, InvalidOption (more options are needed) or UnsupportedPair.
     """
-    named = _named(wanted.model, models_dir) if wanted.model else None
+    folder = folder_of(wanted.model, models_dir) if wanted.model else None
+    named = load_bundle(folder) if folder else None
     if named is not None:
         info = info_of(named, settings)
         if (wanted.source or wanted.target) and _pair([info], wanted) is None:
@@ -101,8 +102,9 @@ def pair_of(info: ModelInfo, wanted: ModelQuery) -> Pair:
     return Languages.of([info]).pair(*named) or (info.source_language, info.target_language)
 
 
-def _named(model: str, models_dir: Path) -> Bundle | None:
-    return next((load_bundle(folder) for folder in (Path(model), models_dir / model) if is_bundle(folder)), None)
+def folder_of(model: str, models_dir: Path) -> Path | None:
+    """Return the folder of a bundle that is named by it, or by its name in the folder of models; None without one."""
+    return next((folder for folder in (Path(model), models_dir / model) if is_bundle(folder)), None)
 
 
 def _pair(infos: Sequence[ModelInfo], wanted: ModelQuery) -> Pair | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from service.bundle.load import read_bundle
 from service.bundle.repository import find_bundles
-from service.cli.find_model import ModelQuery
+from service.cli.find_model import ModelQuery, folder_of
 from service.cli.lines import STANDARD
 from service.cli.options import say
 from service.detection import Detector, has_evidence
@@ -42,14 +42,22 @@ def sample_of(path: Path | None) -> str:
 def with_source(wanted: ModelQuery, models_dir: Path, sample: Callable[[], str]) -> ModelQuery:
     """Return a query with the language of a text as its source if that is to be detected.
 
-    It is with `auto`; without a source if several are possible, or if the text is surely not in the only one. Raise
-    InvalidInput if the language is not recognised, and BundleError.
+    It is with `auto`; without a source if several are possible, of a named model too, or if the text is surely not in
+    the only one. Raise InvalidInput if the language is not recognised, and BundleError.
     """
     is_auto = (wanted.source or "").lower() == AUTO
-    if not is_auto and (wanted.source or wanted.model or not wanted.target):
+    if not is_auto and (wanted.source or not (wanted.model or wanted.target)):
         return wanted
-    known = served_languages(models_dir, wanted.pivot)
-    direct = sorted({source for source in known.targets if known.pair(source, wanted.target or source, direct=True)})
+    target: str | None = wanted.target
+    if wanted.model and not is_auto:
+        folder = folder_of(wanted.model, models_dir)
+        info = info_of(read_bundle(folder), ModelSettings("cpu")) if folder else None
+        if info is None or len(info.sources) == 1 or len(info.targets) > 1:
+            return wanted
+        known, target = Languages.of([info]), info.target_language
+    else:
+        known = served_languages(models_dir, wanted.pivot)
+    direct = sorted({source for source in known.targets if known.pair(source, target or source, direct=True)})
     text = sample()
     if not is_auto and (not has_evidence(text) or not direct):
         return wanted

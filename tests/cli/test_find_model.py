@@ -143,6 +143,15 @@ def test_the_source_is_detected_where_it_is_open(
     assert ("another language (fr); it is translated as en" in said) == (text == FRENCH and source is None)
 
 
+def test_the_source_is_detected_for_a_named_model_of_several(models: Path) -> None:
+    several: dict[str, Any] = {"format_version": 2, "source_languages": ["de", "fr"], "target_language": "en"}
+    write_bundle(models / "into-en", name="into-en", **several)
+    for model in ("into-en", str(models / "into-en")):
+        assert source_of(FRENCH, models, ModelQuery(model)) == "fr"
+    assert source_of("Gift", models, ModelQuery("into-en")) is None
+    assert source_of(FRENCH, models, ModelQuery("de-en")) is None  # it has one
+
+
 def test_a_text_that_is_in_no_language_is_refused_with_auto(models: Path) -> None:
     with pytest.raises(InvalidInput, match="--from: de, en, fr"):
         source_of("123", models, ModelQuery(None, "auto", "en"))

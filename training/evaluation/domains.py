@@ -47,11 +47,11 @@ def _tsv(folder: Path, name: str, source: str, target: str) -> Iterator[TestSet]
         yield TestSet(label, loaded.references, loaded.sources)
 
 
-def domain_scores(bundle: Path, sets: Iterable[TestSet]) -> list[Score]:
+def domain_scores(bundle: Path, sets: Iterable[TestSet], *options: str) -> list[Score]:
     """Return BLEU and chrF of a bundle's int8 translations of every test set, with signatures."""
     scores = []
     for test in sets:
-        lines = translated(bundle, test.sources)
+        lines = translated(bundle, test.sources, *options)
         for figure in score(lines, test.references):
             rounded = round(figure.score, 2)
             scores.append(Score(test.name, figure.metric, rounded, figure.signature, "int8", BEAM_SIZE))
@@ -65,7 +65,7 @@ def number_score(bundle: Path, source: str, target: str, seed: int = 1) -> Score
     """
     pairs = list(number_pairs(source, target, NUMBER_SENTENCES, seed, TESTING))
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
-    found = translated(bundle, sources, "--values", "off")
+    found = translated(bundle, sources, "--from", source, "--values", "off")
     kept = [keeps_numbers(*row) for row in zip(sources, references, found, strict=True)]
     share = round(100 * sum(kept) / len(kept), 2)
     return Score(f"numbers.{source}-{target}", "sentences with all numbers kept, %", share, None, "int8", BEAM_SIZE)
@@ -75,7 +75,7 @@ def phrase_score(bundle: Path, source: str, target: str) -> Score:
     """Return the share of the first phrases that people try whose translation is one of the accepted ones."""
     lines = (OWN_SETS / "first_phrases.tsv").read_text(encoding="utf-8").splitlines()
     phrases = [dict(zip(LANGUAGES, line.split("\t"), strict=True)) for line in lines]
-    found = translated(bundle, [phrase[source].split(" | ")[0] for phrase in phrases])
+    found = translated(bundle, [phrase[source].split(" | ")[0] for phrase in phrases], "--from", source)
     accepted = [text in phrase[target].split(" | ") for text, phrase in zip(found, phrases, strict=True)]
     share = round(100 * sum(accepted) / len(accepted), 2)
     return Score(f"first_phrases.{source}-{target}", "phrases with an accepted translation, %", share, None, "int8", 4)
@@ -92,7 +92,7 @@ def report(bundle: Path, run: Path, tests: Path) -> list[Score]:
     for source in recipe.source_languages:
         everyday = OWN_SETS / f"everyday.{source}-{target}.tsv"
         own = [load_test(everyday)] if everyday.is_file() else []
-        scores += domain_scores(bundle, [*own, *public_sets(tests, source, target)])
+        scores += domain_scores(bundle, [*own, *public_sets(tests, source, target)], "--from", source)
         if source in LANGUAGES and target in LANGUAGES:
             scores += [number_score(bundle, source, target), phrase_score(bundle, source, target)]
     return scores + domain_scores(bundle, load_development(run))
