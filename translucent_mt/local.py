@@ -126,7 +126,11 @@ def _open(model: str | None, options: LoadOptions) -> list[engine.Translator]:
     query = ModelQuery(wanted, options.get("source"), options.get("target"), pivot=DEFAULT_PIVOT, names=NAMES)
     budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
     own = EngineSettings(settings, WorkerSettings(budget))
-    return [open_translator(leg.bundle, own).for_pair(*leg.pair) for leg in find_legs(query, folder, settings)]
+    legs = find_legs(query, folder, settings)
+    first = engine.info_of(legs[0].bundle, settings)
+    if query.source is None and len(first.sources) > 1:
+        raise InvalidOption(f"{first.name} translates from {', '.join(first.sources)}: choose with {NAMES.source}.")
+    return [open_translator(leg.bundle, own).for_pair(*leg.pair) for leg in legs]
 
 
 def _entry(term: tuple[str, str | Sequence[str]]) -> Entry:

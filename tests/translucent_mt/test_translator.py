@@ -165,6 +165,7 @@ def test_the_search_is_recorded_with_the_view_of_steps(local: Translator, remote
         ({"model": NAME, "devise": "cpu"}, r"There is no option 'devise'; did you mean device\?"),
         ({"model": "no-such-model"}, "neither a bundle's folder nor"),
         ({"model": NAME, "device": "cpu", "precision": "fp32"}, "no fp32 graphs"),
+        ({"model": "transformer-de-fr-en"}, "translates from de, fr: choose with source="),
     ],
 )
 def test_what_cannot_be_loaded_is_said(arguments: dict[str, str], message: str) -> None:
