@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from service.engine.values.clock import hours_in, is_time_of_day, written_time
 from service.engine.values.code_rows import joined_codes
-from service.engine.values.locales import amount_in, number_in, percent_in
+from service.engine.values.locales import amount_in, has_decimal_point, number_in, percent_in
 from service.engine.values.patterns import HAS_DIGIT, MAY_HOLD_VALUES, TRIGGERS, UNIT, scanner
 from service.engine.values.spoken import may_be_spoken, spoken_value, whole_hour
 from service.engine.values.value import Kind, Value
@@ -131,7 +131,8 @@ def _number(match: re.Match[str], rules: ValueRules) -> str:
         return percent_in(written, rules.target) if match["percent"] else written
     digits = match["signed"] or match["number"]
     before = match.string[max(match.start() - 64, 0) : match.start()]
-    as_it_is = not match["percent"] and "." in digits and (_NUMBERED_WORD.search(before) or _NAME.search(before))
+    named = _NUMBERED_WORD.search(before) or (has_decimal_point(rules.source) and _NAME.search(before))
+    as_it_is = not match["percent"] and "." in digits and named
     written = digits if as_it_is else number_in(digits, rules.source, rules.target)
     written = (match["sign"] or "") + written
     return percent_in(written, rules.target) if match["percent"] else written

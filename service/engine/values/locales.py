@@ -39,6 +39,11 @@ def language_of(tag: str) -> str:
     return re.split("[-_]", tag.lower())[0]
 
 
+def has_decimal_point(tag: str) -> bool:
+    """Return whether a language writes 2.5 for two and a half; in others a version (3.11) looks like no number."""
+    return _BY_LANGUAGE.get(language_of(tag)) == _COMMA_POINT
+
+
 def numeral(language: str) -> str:
     """Return the pattern of an unsigned number as the language writes it, or as another one does."""
     separators = _BY_LANGUAGE.get(language_of(language))

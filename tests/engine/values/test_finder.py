@@ -209,6 +209,8 @@ def test_figures_with_a_colon_are_no_time_without_words_that_say_so(text: str) -
         ("um 8:15 Uhr", "de-en", ["8:15"]),
         ("1.299,99 €", "de-en", ["€1,299.99"]),
         ("3,5 %", "de-en", ["3.5%"]),
+        ("Im Mai hatte das Museum 46.300 Besucher.", "de-en", ["46,300"]),
+        ("Er nutzt jetzt Python 3.11.", "de-en", ["3.11"]),
     ],
 )
 def test_words_of_each_language_say_what_figures_are(text: str, pair: str, expected: list[str]) -> None:
