@@ -112,7 +112,7 @@ def test_a_text_in_small_letters_is_read_with_the_capitals_of_its_nouns(text: st
         ("L'hotel a l'air ferme.", "fr", "L'hôtel a l'air ferme."),
         ("GROSSİ IST ZU GROSS.", "de", "GROSSİ ist zu groß."),  # İ is two characters in small letters
         ("Frau Mueller kommt aus Goettingen, nicht aus Soest.", "de", None),  # names
-        ("Où est le theatre ?", "fr", None),  # who types one accent types all
+        ("Où est le theatre ?", "fr", None),  # a text with one accent is taken to have all of them
         ("The cafe is fur us.", "en", None),
         ("Im sure he doesnt know what youve done.", "en", "I'm sure he doesn't know what you've done."),
         ("i dont know, its late", "en", "I don't know, its late"),  # its is a word, too
