@@ -128,7 +128,7 @@ def translated(
     search = SearchOptions(beam, 1.0, LONGEST, early_stopping=bundle.manifest.decoding.early_stopping)
     jobs = [SentenceJob(tuple(ids), search, score=selection) for ids in sources]
     rows = max(MAX_BEAM_SIZE, beam * (len(jobs) if together else 1))
-    worker = Worker("check", model, WorkerSettings(Budget(rows=rows)))
+    worker = Worker("check", model, WorkerSettings(Budget(rows=rows, sentences=rows)))
     try:
         if together:
             return [future.result() for future in worker.submit_all(jobs)]

@@ -18,7 +18,7 @@ from service.engine.jobs import MAX_BEAM_SIZE
 from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
-from service.engine.scheduling.pending import DEFAULT_ROWS, WorkerSettings
+from service.engine.scheduling.pending import DEFAULT_ROWS, MOST_SENTENCES, WorkerSettings
 from service.engine.scheduling.worker import Worker
 from service.engine.text.tokenizer import load_tokenizers
 from service.engine.translation.translator import Translator
@@ -27,8 +27,8 @@ AnyWorker = TypeVar("AnyWorker", bound=SentenceWorker, covariant=True)
 
 CORES_FOR_TWO = 2  # with so many cores, a model has two decode threads on a CPU
 # With so many cores, the decode threads get equal parts: neither waits for the encoder or the event loop. With fewer,
-# the second one gets rows only beyond those that the first runs quickly.
-CORES_FOR_EQUAL_PARTS, FIRST_ROWS = 4, 48
+# the second one gets sentences only beyond those that the first may run.
+CORES_FOR_EQUAL_PARTS = 4
 # One process keeps up to four cores busy: two decode threads, the encoder, and its share of the HTTP process.
 CORES_FOR_PROCESS, MOST_PROCESSES = 4, 8
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -69,16 +69,14 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
 
 def suiting(settings: WorkerSettings, device: str, cores: int) -> WorkerSettings:
     """Return the settings with the threads and rows that suit a device, where the settings leave the choice."""
-    crowded = device == "cpu" and cores < CORES_FOR_EQUAL_PARTS
-    threads = settings.inter_threads or (2 if device == "cpu" and cores >= CORES_FOR_TWO else 1)
-    # On two or three cores so few rows that long sentences have short steps.
-    usual = 2 * FIRST_ROWS if crowded and cores >= CORES_FOR_TWO else DEFAULT_ROWS
-    rows = settings.budget.rows or max(usual, threads * MAX_BEAM_SIZE)
+    on_cpu = device == "cpu"
+    threads = settings.inter_threads or (2 if on_cpu and cores >= CORES_FOR_TWO else 1)
+    rows = settings.budget.rows or max(DEFAULT_ROWS, threads * MOST_SENTENCES * MAX_BEAM_SIZE)
     return replace(
         settings,
-        budget=replace(settings.budget, rows=rows),
+        budget=replace(settings.budget, rows=rows, sentences=settings.budget.sentences if on_cpu else rows),
         inter_threads=min(threads, rows // MAX_BEAM_SIZE),
-        first_rows=FIRST_ROWS if crowded else 0,
+        fill_first=on_cpu and cores < CORES_FOR_EQUAL_PARTS,
     )
 
 

@@ -168,19 +168,19 @@ FREE = WorkerSettings(Budget(rows=0))
 @pytest.mark.parametrize(
     ("settings", "device", "cores", "chosen"),
     [
-        *((FREE, "cpu", cores, chosen) for cores, chosen in ((1, (160, 1, 48)), (2, (96, 2, 48)), (3, (96, 2, 48)))),
-        *((FREE, "cpu", cores, (160, 2, 0)) for cores in (4, 64)),
-        (FREE, "cuda", 2, (160, 1, 0)),
-        (replace(FREE, inter_threads=32), "cpu", 2, (256, 32, 48)),  # the widest beam fits in each
-        (WorkerSettings(Budget(rows=8)), "cpu", 2, (8, 1, 48)),
-        (WorkerSettings(Budget(rows=64), inter_threads=1), "cpu", 8, (64, 1, 0)),
+        *((FREE, "cpu", cores, chosen) for cores, chosen in ((1, (160, 12, 1, True)), (3, (192, 12, 2, True)))),
+        *((FREE, "cpu", cores, (192, 12, 2, False)) for cores in (4, 64)),
+        (FREE, "cuda", 2, (160, 160, 1, False)),
+        (replace(FREE, inter_threads=32), "cpu", 2, (3072, 12, 32, True)),
+        (WorkerSettings(Budget(rows=8)), "cpu", 2, (8, 12, 1, True)),
+        (WorkerSettings(Budget(rows=64), inter_threads=1), "cpu", 8, (64, 12, 1, False)),
     ],
 )
 def test_settings_that_leave_the_choice_get_what_suits_the_device(
-    settings: WorkerSettings, device: str, cores: int, chosen: tuple[int, int, int]
+    settings: WorkerSettings, device: str, cores: int, chosen: tuple[int, int, int, bool]
 ) -> None:
     found = suiting(settings, device, cores)
-    assert (found.budget.rows, found.inter_threads, found.first_rows) == chosen
+    assert (found.budget.rows, found.budget.sentences, found.inter_threads, found.fill_first) == chosen
 
 
 def test_there_is_an_engine_process_for_every_four_cores() -> None:

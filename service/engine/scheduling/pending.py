@@ -9,7 +9,10 @@ from service.engine.errors import DeadlineExceeded, EngineError
 from service.engine.events import EventListener, RequestRejected
 from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 
-DEFAULT_ROWS = 160  # on a CPU, a step of more rows takes longer and is no faster per row
+DEFAULT_ROWS = 160
+# On a CPU, a step of more sentences is slower per sentence: what only one of them reads (its source, its shortlist, its
+# cache) has left the processor's caches before the next step (docs/adr/0040-few-sentences-in-a-step.md).
+MOST_SENTENCES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,7 @@ class Budget:
     """The limits of running and waiting work."""
 
     rows: int = DEFAULT_ROWS  # hypotheses decoded together: sentences times beam width; 0: chosen with the device
+    sentences: int = MOST_SENTENCES  # that one decode thread decodes together
     queued_sentences: int = 8192
     queued_tokens: int = 524_288
     max_overtakes: int = 16  # times that younger sentences may overtake a waiting one
@@ -26,9 +30,9 @@ class Budget:
 class WorkerSettings:
     """The capacity of a worker."""
 
-    budget: Budget = field(default_factory=Budget)  # divided among the decode threads
+    budget: Budget = field(default_factory=Budget)  # its rows are divided among the decode threads
     inter_threads: int = 0  # decode threads, each with its own batches; 0: chosen by device, or 1
-    first_rows: int = 0  # a decode thread gets so many rows before the next one gets any; 0: all get equal parts
+    fill_first: bool = False  # a decode thread gets sentences once those before it are full; else all get equal parts
 
 
 @dataclass(slots=True, eq=False)

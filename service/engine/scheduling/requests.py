@@ -36,7 +36,7 @@ class RequestTable(OpenRequests):
         self._to_encode, self._to_score = threading.Condition(self._lock), threading.Condition(self._lock)
         self._numbers = itertools.count()
         self._scheduler = Scheduler(settings.budget)
-        self._division = Division(self._scheduler, decoders, settings.first_rows)
+        self._division = Division(self._scheduler, decoders, settings.fill_first)
         self._scoring = ScoringQueue()
         self._reported = (0, 0, 0)  # the rows, sentences and queue of the last LoadChanged
         self._state = WorkerState.RUNNING

@@ -4,9 +4,9 @@ It reads no clock and takes no lock; the request table does both. The rules:
 
 1. Sentences are encoded oldest first, those of one request longest first, and a few more than can join now. The more
 sentences are running, the longer the oldest one waits for others, because a sentence costs less in a run of several.
-2. Encoded sentences join oldest first, while the budget of rows lasts.
+2. Encoded sentences join oldest first, while the budget of rows and sentences lasts.
 3. A sentence of few rows may overtake an older one of many rows that does not fit yet. Sentences of short requests
-overtake those of long requests that are not encoded yet, and a few rows are kept for them.
+overtake those of long requests that are not encoded yet, and a few rows and one place are kept for them.
 4. A sentence that was overtaken `max_overtakes` times is not overtaken again: the batch drains, and it is next.
 """
 
@@ -21,7 +21,7 @@ from service.engine.scheduling.pending import Budget, PendingRequest, PendingSen
 
 SCAN_LIMIT = 64  # sentences that are considered after the first that does not fit; limits the work of a round
 SHORT_TOKENS = 24  # a request of so many source tokens is short
-KEPT_SHARE = 16  # one part in so many of the rows is kept for short requests
+KEPT_SHARE, KEPT_PLACES = 16, 1  # one part in so many of the rows, and so many sentences, are kept for short requests
 # One encoder run: long enough to justify its start, short enough (20 ms on one core without VNNI) for the next one.
 RUN_SENTENCES, RUN_TOKENS = 32, 256
 # A sentence waits for others to be encoded with: so much longer with each running sentence beyond a few, until so many
@@ -51,7 +51,8 @@ class Scheduler:
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.tokens = 0  # source tokens waiting
-        self.ready_rows = 0  # of the encoded sentences that wait
+        self.ready = 0  # encoded sentences that wait
+        self.kept_places = min(KEPT_PLACES, budget.sentences - 1)
         self._queue: deque[PendingSentence] = deque()  # encoded sentences, those being encoded, then the others
         self._next_deadline = float("inf")  # no waiting sentence expires before this
         self._least_rows = {True: budget.rows, False: budget.rows}  # a bound for short sentences, and for others
@@ -76,31 +77,36 @@ class Scheduler:
         for entry in sorted(entries, key=lambda entry: -entry.tokens):
             self._queue.insert(self._place(entry), entry)
             self.tokens += entry.tokens
-            self.ready_rows += entry.rows if entry.ready else 0
+            self.ready += entry.ready
             self._least_rows[entry.short] = min(self._least_rows[entry.short], entry.rows)
             self._next_deadline = min(self._next_deadline, entry.deadline)
 
-    def plan(self, now: float, rows_in_use: int, most: int | None = None, share: int | None = None) -> Plan:
-        """Remove from the queue the expired sentences and the encoded ones that may join now.
+    def plan(
+        self, now: float, rows: int, sentences: int = 0, most: int | None = None, share: int | None = None
+    ) -> Plan:
+        """Remove from the queue the expired sentences and the encoded ones that may join so many rows and sentences.
 
-        With several decode threads, `most` is the number of rows of this one, and it takes at most its `share`.
+        With several decode threads, `most` is the number of rows of this one, and `share` that of its sentences.
         """
         if not self._queue:
             self._least_rows = dict.fromkeys(self._least_rows, self.budget.rows)
             return Plan([], [])
         expired = self._expire(now)
         most = self.budget.rows if most is None else most
-        free, kept = most - rows_in_use, most // KEPT_SHARE
-        left = 0 if share is None else max(most - share, 0)
+        free, kept = most - rows, most // KEPT_SHARE
+        places = self.budget.sentences - sentences
+        joining = places if share is None else min(places, share - sentences)
         admitted: list[PendingSentence] = []
         passed: list[PendingSentence] = []
-        needed = max(left + 1, min(self._least_rows[True], self._least_rows[False] + kept))
-        while self.has_ready() and free >= needed and len(passed) < SCAN_LIMIT:
+        while self.has_ready() and len(admitted) < joining and len(passed) < SCAN_LIMIT:
+            for_all = places - len(admitted) > self.kept_places
+            if free < min(self._least_rows[True], self._least_rows[False] + kept if for_all else math.inf):
+                break
             entry = self._queue.popleft()
-            if entry.rows <= free - (0 if entry.short else kept):
+            if entry.rows <= free - (0 if entry.short else kept) and (entry.short or for_all):
                 admitted.append(entry)
                 free -= entry.rows
-                self.ready_rows -= entry.rows
+                self.ready -= 1
                 self.tokens -= entry.tokens
                 for older in passed:
                     older.overtaken += 1
@@ -109,7 +115,7 @@ class Scheduler:
             if passed and passed[0].overtaken >= self.budget.max_overtakes:
                 break
         self._queue.extendleft(reversed(passed))
-        return Plan(admitted, expired, most - rows_in_use - free)
+        return Plan(admitted, expired, most - rows - free)
 
     def has_ready(self) -> bool:
         """Return whether a queued sentence is encoded; if so, the first one is."""
@@ -149,7 +155,7 @@ class Scheduler:
         for entry in self._queue:
             if not entry.ready and entry not in encoded:
                 break
-            self.ready_rows += 0 if entry.ready else entry.rows
+            self.ready += not entry.ready
             entry.ready = True
 
     def discard(self, unwanted: Container[PendingRequest]) -> list[PendingSentence]:
@@ -179,7 +185,7 @@ class Scheduler:
             gone = set(entries)
             self._queue = deque(entry for entry in self._queue if entry not in gone)
             self.tokens -= sum(entry.tokens for entry in entries)
-            self.ready_rows -= sum(entry.rows for entry in entries if entry.ready)
+            self.ready -= sum(entry.ready for entry in entries)
         return entries
 
 
@@ -196,24 +202,25 @@ def _may_wait(entry: PendingSentence, now: float, running: int) -> bool:
     return entry.deadline - now >= HURRY_SECONDS and now - entry.submitted < gathering_seconds(running)
 
 
-def share_of(number: int, rows: int, threads: int, first_rows: int) -> int:
-    """Return the rows that a decode thread should run, of all that are running or ready.
+def share_of(number: int, sentences: int, threads: int, first: int) -> int:
+    """Return the sentences that a decode thread should run, of all that are running or ready.
 
-    Each thread gets an equal part, but at least `first_rows`, if there are so many: later threads get what is left.
+    Each thread gets an equal part, but at least `first`, if there are so many: later threads get what is left.
     """
     share = 0
     for place in range(number + 1):
-        rows -= share
-        share = max(min(rows, first_rows), math.ceil(rows / (threads - place)))
+        sentences -= share
+        share = max(min(sentences, first), math.ceil(sentences / (threads - place)))
     return share
 
 
 class Division:
     """Divides the waiting sentences among the decode threads of one model, and measures the speed of the queue."""
 
-    def __init__(self, scheduler: Scheduler, threads: int, first_rows: int = 0) -> None:
+    def __init__(self, scheduler: Scheduler, threads: int, fill_first: bool = False) -> None:
         self.throughput = ThroughputEstimator()
-        self._scheduler, self._first_rows = scheduler, first_rows
+        self._scheduler = scheduler
+        self._first = scheduler.budget.sentences - scheduler.kept_places if fill_first else 0
         self._running = [(0, 0)] * threads  # rows and sentences of each
 
     @property
@@ -231,7 +238,7 @@ class Division:
         self.note(number, rows, sentences)
         before, size = self._scheduler.tokens, len(self._running)
         share = self._share(number) if size > 1 else None
-        plan = self._scheduler.plan(now, rows, self._scheduler.budget.rows // size, share)
+        plan = self._scheduler.plan(now, rows, sentences, self._scheduler.budget.rows // size, share)
         self.throughput.round(now, before - self._scheduler.tokens, self._scheduler.tokens)
         self.note(number, rows + plan.rows, sentences + len(plan.admitted))
         return plan
@@ -249,8 +256,7 @@ class Division:
         self._running[number] = (rows, sentences)
 
     def _share(self, number: int) -> int:
-        rows = self.rows + self._scheduler.ready_rows
-        return share_of(number, rows, len(self._running), self._first_rows)
+        return share_of(number, self.sentences + self._scheduler.ready, len(self._running), self._first)
 
 
 class ScoringQueue:

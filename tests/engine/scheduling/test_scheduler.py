@@ -29,13 +29,15 @@ class Queue:
     def add(self, entries: list[PendingSentence]) -> None:
         self.scheduler.add(entries)
 
-    def plan(self, now: float, rows: int, most: int | None = None, share: int | None = None) -> tuple[str, str]:
+    def plan(
+        self, now: float, rows: int, sentences: int = 0, most: int | None = None, share: int | None = None
+    ) -> tuple[str, str]:
         """Return the sentences that join and those that have expired."""
-        plan = self.scheduler.plan(now, rows, most, share)
+        plan = self.scheduler.plan(now, rows, sentences, most, share)
         return named(plan.admitted), named(plan.expired)
 
-    def admitted(self, rows: int, most: int | None = None, share: int | None = None) -> str:
-        return self.plan(0.0, rows, most, share)[0]
+    def admitted(self, rows: int, sentences: int = 0, most: int | None = None, share: int | None = None) -> str:
+        return self.plan(0.0, rows, sentences, most, share)[0]
 
     def to_encode(self, now: float = 0.0, running: int = 0) -> str:
         return named(self.scheduler.to_encode(now, running))
@@ -93,19 +95,31 @@ def test_the_longest_sentence_of_a_request_is_first_and_requests_keep_their_orde
 
 def test_a_thread_with_its_share_leaves_the_rest_to_others() -> None:
     queue = scheduler(encoded("abcdef", rows=4), rows=64)
-    assert queue.scheduler.ready_rows == 24
-    assert queue.admitted(0, most=32, share=12) == "abc"
-    assert queue.admitted(12, most=32, share=12) == ""
+    assert queue.scheduler.ready == 6
+    assert queue.admitted(0, most=32, share=3) == "abc"
+    assert queue.admitted(12, 3, most=32, share=3) == ""
     assert queue.admitted(0, most=32, share=1) == "d"
-    assert queue.admitted(28, most=32, share=40) == "e"
+    assert queue.admitted(28, 7, most=32, share=10) == "e"
+
+
+def test_a_step_has_few_sentences_and_its_last_place_is_for_short_requests() -> None:
+    texts = long("abcdefgh")
+    for each in texts:
+        each.ready = True
+    queue = scheduler([*texts, *encoded("xy", rows=4)], rows=64, sentences=5)
+    assert queue.admitted(0) == "abcdx"
+    assert queue.admitted(20, 5) == ""
+    assert queue.admitted(16, 4) == "y"
+    assert queue.admitted(16, 4) == ""
+    assert queue.admitted(12, 3) == "e"
 
 
 @pytest.mark.parametrize(
-    ("rows", "first_rows", "shares"),
+    ("sentences", "first", "shares"),
     [(9, 0, [5, 4]), (40, 48, [40, 0]), (60, 48, [48, 12]), (120, 48, [60, 60]), (100, 48, [48, 48, 4])],
 )
-def test_the_shares_of_several_threads(rows: int, first_rows: int, shares: list[int]) -> None:
-    assert [share_of(number, rows, len(shares), first_rows) for number in range(len(shares))] == shares
+def test_the_shares_of_several_threads(sentences: int, first: int, shares: list[int]) -> None:
+    assert [share_of(number, sentences, len(shares), first) for number in range(len(shares))] == shares
 
 
 def test_small_ones_pass_a_large_one_that_does_not_fit_yet_but_only_so_often() -> None:
@@ -191,7 +205,7 @@ def test_enough_tokens_and_near_deadlines_end_the_gathering() -> None:
 def test_discarding_takes_out_those_who_wait_and_gives_their_room_back() -> None:
     queue = scheduler(encoded("abc"))
     assert queue.discard("b") == "b"
-    assert (queue.scheduler.tokens, queue.scheduler.ready_rows) == (10, 2)
+    assert (queue.scheduler.tokens, queue.scheduler.ready) == (10, 2)
     assert queue.admitted(0) == "ac"
 
 
@@ -215,13 +229,14 @@ class Arrival(NamedTuple):
         st.builds(Arrival, st.integers(0, 30), st.integers(1, 8), st.integers(1, 80)), min_size=1, max_size=60
     ),
     rows=st.integers(8, 24),
+    sentences=st.integers(1, 12),
     max_overtakes=st.integers(0, 5),
 )
-@example(arrivals=[Arrival(0, 1, 1)] * 7 + [Arrival(0, 1, 2)] * 2, rows=8, max_overtakes=0)
+@example(arrivals=[Arrival(0, 1, 1)] * 7 + [Arrival(0, 1, 2)] * 2, rows=8, sentences=12, max_overtakes=0)
 def test_the_budget_holds_and_everybody_is_served_in_bounded_time(
-    arrivals: list[Arrival], rows: int, max_overtakes: int
+    arrivals: list[Arrival], rows: int, sentences: int, max_overtakes: int
 ) -> None:
-    queue = Scheduler(Budget(rows=rows, max_overtakes=max_overtakes))
+    queue = Scheduler(Budget(rows=rows, sentences=sentences, max_overtakes=max_overtakes))
     order = sorted(range(len(arrivals)), key=lambda index: (arrivals[index].step, -arrivals[index].tokens))
     running: dict[int, int] = {}  # sentence → step at which it ends
     passed_by = dict.fromkeys(order, 0)
@@ -238,7 +253,7 @@ def test_the_budget_holds_and_everybody_is_served_in_bounded_time(
         queue.add(coming)
         running = {index: end for index, end in running.items() if end > step}
         load = sum(arrivals[index].rows for index in running)
-        admitted = [each.id for each in queue.plan(float(step), load).admitted]
+        admitted = [each.id for each in queue.plan(float(step), load, len(running)).admitted]
         for index in admitted:
             running[index] = step + stays
             for older in waiting[: waiting.index(index)]:

@@ -43,7 +43,7 @@ def test_a_short_sentence_does_not_wait_for_long_ones_before_it() -> None:
 
 
 def test_a_long_sentence_runs_apart_from_many_short_ones_and_rows_are_counted_together() -> None:
-    with working(settings=WorkerSettings(Budget(rows=16)), step_cost=40) as engine:
+    with working(settings=WorkerSettings(Budget(rows=16, sentences=16)), step_cost=40) as engine:
         jobs = [job(*range(3, 29), max_length=40), *(job(3, 4) for _ in range(40))]
         found = [ids_of(future) for future in engine.worker.submit_all(jobs)]
     assert found == [(*range(3, 29), EOS), *[(3, 4, EOS)] * 40]
@@ -206,7 +206,7 @@ def test_decoders_step_at_the_same_time() -> None:
         assert [ids_of(future) for future in futures] == [(3, 4, EOS), (5, 6, EOS)]
 
 
-def test_the_second_decoder_rests_while_the_first_has_few_rows() -> None:
+def test_the_second_decoder_rests_while_the_first_has_room() -> None:
     stepped: set[str] = set()
     gate = Gate()
 
@@ -215,7 +215,7 @@ def test_the_second_decoder_rests_while_the_first_has_few_rows() -> None:
             stepped.add(threading.current_thread().name)
             gate(what, rows)
 
-    with working(note, WorkerSettings(inter_threads=2, first_rows=8)) as engine:
+    with working(note, WorkerSettings(Budget(sentences=3), inter_threads=2, fill_first=True)) as engine:
         few = engine.worker.submit_all([job(3, 4, beam_size=4), job(5, 6, beam_size=4)])
         assert gate.arrived.wait(10)
         wait_until(lambda: engine.load == (8, 2, 0))
