@@ -11,7 +11,6 @@ from typing import Literal
 
 from service.cli.find_model import ModelQuery, find_legs
 from service.engine import (
-    DEFAULT_ROWS,
     Budget,
     EngineSettings,
     Formality,
@@ -57,7 +56,7 @@ class BulkOptions:
     device: Literal["cpu", "cuda", "auto"] = "auto"
     precision: Literal["int8", "fp16", "fp32"] | None = None  # None: the fastest that the bundle has for the device
     intra_threads: int = 1  # of ONNX Runtime, inside one run
-    max_rows: int = DEFAULT_ROWS
+    max_rows: int = 0  # 0: chosen with the device
     inter_threads: int = 0  # decode threads; 0 chooses by device and cores
 
 

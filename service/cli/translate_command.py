@@ -27,7 +27,7 @@ from service.cli.options import (
 )
 from service.cli.source_language import sample_of, with_source
 from service.documents.format import limits_of
-from service.engine import DEFAULT_ROWS, EngineError, Formality, InvalidOption, UnsupportedPair
+from service.engine import EngineError, Formality, InvalidOption, UnsupportedPair
 from service.glossaries.checks import InvalidGlossary
 from service.logs import configure_logging
 from service.settings import warnings_of_settings
@@ -210,7 +210,7 @@ def translate(
         device=own.device,
         precision=own.chosen_precision,
         intra_threads=own.intra_threads,
-        max_rows=DEFAULT_ROWS if own.max_rows == "auto" else own.max_rows,  # whole files: no sentence is urgent
+        max_rows=0 if own.max_rows == "auto" else own.max_rows,
         inter_threads=own.inter_threads,
     )
     try:

@@ -95,6 +95,7 @@ from service.engine.scheduling.admission import overloaded as overloaded
 from service.engine.scheduling.admission import require_running as require_running
 from service.engine.scheduling.interface import SentenceWorker as SentenceWorker
 from service.engine.scheduling.pending import DEFAULT_ROWS as DEFAULT_ROWS
+from service.engine.scheduling.pending import MOST_SENTENCES as MOST_SENTENCES
 from service.engine.scheduling.pending import Budget as Budget
 from service.engine.scheduling.pending import WorkerSettings as WorkerSettings
 from service.engine.scheduling.worker import Worker as Worker

@@ -69,14 +69,14 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
 
 def suiting(settings: WorkerSettings, device: str, cores: int) -> WorkerSettings:
     """Return the settings with the threads and rows that suit a device, where the settings leave the choice."""
-    on_cpu = device == "cpu"
-    threads = settings.inter_threads or (2 if on_cpu and cores >= CORES_FOR_TWO else 1)
+    threads = settings.inter_threads or (2 if device == "cpu" and cores >= CORES_FOR_TWO else 1)
     rows = settings.budget.rows or max(DEFAULT_ROWS, threads * MOST_SENTENCES * MAX_BEAM_SIZE)
+    few = device == "cpu" and not settings.budget.rows
     return replace(
         settings,
-        budget=replace(settings.budget, rows=rows, sentences=settings.budget.sentences if on_cpu else rows),
+        budget=replace(settings.budget, rows=rows, sentences=MOST_SENTENCES if few else rows),
         inter_threads=min(threads, rows // MAX_BEAM_SIZE),
-        fill_first=on_cpu and cores < CORES_FOR_EQUAL_PARTS,
+        fill_first=few and cores < CORES_FOR_EQUAL_PARTS,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import SettingsConfigDict
 
-from service.engine import DEFAULT_ROWS, MAX_BEAM_SIZE
+from service.engine import DEFAULT_ROWS, MAX_BEAM_SIZE, MOST_SENTENCES
 from service.settings.limits import PREFIX, LimitSettings, setting
 
 DEFAULT_PIVOT = "en"  # on one side of nearly every model
@@ -88,9 +88,9 @@ class Settings(LimitSettings):
     intra_threads: int = setting(1, "Threads that ONNX Runtime uses inside one run of a model", ge=1, le=256)
     inter_threads: int = setting(
         0,
-        "Decode threads of each model; they run batches in parallel and divide the rows among them. 0 chooses: one on "
-        "a GPU or with one core, otherwise two. With fewer than four cores the second one gets only what is more than "
-        "48 rows",
+        "Decode threads of each model; they run batches in parallel and divide the sentences among them. 0 chooses: "
+        "one on a GPU or with one core, otherwise two. With fewer than four cores the second one gets sentences only "
+        "once the first has all that it may run",
         ge=0,
         le=64,
     )
@@ -112,8 +112,8 @@ class Settings(LimitSettings):
     max_rows: Literal["auto"] | Annotated[int, Field(ge=8, le=4096)] = setting(
         "auto",
         "Rows (hypotheses of sentences) that one model decodes together, in each engine process; a sentence with the "
-        "largest beam always fits. `auto` is 96 on a CPU with two or three cores, otherwise "
-        f"{DEFAULT_ROWS}; always {DEFAULT_ROWS} in `translucent translate`",
+        f"largest beam always fits. `auto` is {MOST_SENTENCES} sentences in each decode thread on a CPU, where more in "
+        f"one step are slower, and {DEFAULT_ROWS} rows on a GPU",
         "auto or a whole number from 8 to 4096, and at least 8 for each of TRANSLUCENT_INTER_THREADS",
     )
     max_queued_sentences: int = setting(

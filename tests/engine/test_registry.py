@@ -172,8 +172,8 @@ FREE = WorkerSettings(Budget(rows=0))
         *((FREE, "cpu", cores, (192, 12, 2, False)) for cores in (4, 64)),
         (FREE, "cuda", 2, (160, 160, 1, False)),
         (replace(FREE, inter_threads=32), "cpu", 2, (3072, 12, 32, True)),
-        (WorkerSettings(Budget(rows=8)), "cpu", 2, (8, 12, 1, True)),
-        (WorkerSettings(Budget(rows=64), inter_threads=1), "cpu", 8, (64, 12, 1, False)),
+        (WorkerSettings(Budget(rows=8)), "cpu", 2, (8, 8, 1, False)),
+        (WorkerSettings(Budget(rows=64), inter_threads=1), "cpu", 8, (64, 64, 1, False)),
     ],
 )
 def test_settings_that_leave_the_choice_get_what_suits_the_device(
