@@ -61,7 +61,8 @@ class Translucent:
             worker.retire()  # the next ones run the same models
         while len(self._models) < setting.workers:
             self._models.append(load_model(self._bundle, self._settings))
-        budget = Budget(rows=max(MAX_BEAM_SIZE, setting.batch * setting.beam))
+        rows = max(MAX_BEAM_SIZE, setting.batch * setting.beam)
+        budget = Budget(rows=rows) if self._settings.device == "cpu" else Budget(rows=rows, sentences=rows)
         chosen = self._models[: setting.workers]
         self._workers = [Worker("bench", model, WorkerSettings(budget)) for model in chosen]
         self._setting = setting
