@@ -27,7 +27,7 @@ AnyWorker = TypeVar("AnyWorker", bound=SentenceWorker, covariant=True)
 
 CORES_FOR_TWO = 2  # with so many cores, a model has two decode threads on a CPU
 # With so many cores, the decode threads get equal parts: neither waits for the encoder or the event loop. With fewer,
-# the second one gets sentences only beyond those that the first may run.
+# the second one gets sentences only beyond a dozen of the first.
 CORES_FOR_EQUAL_PARTS = 4
 # One process keeps up to four cores busy: two decode threads, the encoder, and its share of the HTTP process.
 CORES_FOR_PROCESS, MOST_PROCESSES = 4, 8

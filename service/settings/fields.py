@@ -90,7 +90,7 @@ class Settings(LimitSettings):
         0,
         "Decode threads of each model; they run batches in parallel and divide the sentences among them. 0 chooses: "
         "one on a GPU or with one core, otherwise two. With fewer than four cores the second one gets sentences only "
-        "once the first has all that it may run",
+        "once the first has twelve",
         ge=0,
         le=64,
     )

@@ -19,6 +19,7 @@ from service.engine.jobs import ScoringRequest
 from service.engine.scheduling.admission import ThroughputEstimator
 from service.engine.scheduling.pending import Budget, PendingRequest, PendingSentence, Scoring
 
+FIRST_SENTENCES = 12  # of a decode thread before the next one gets any, where threads are filled one after the other
 SCAN_LIMIT = 64  # sentences that are considered after the first that does not fit; limits the work of a round
 SHORT_TOKENS = 24  # a request of so many source tokens is short
 KEPT_SHARE, KEPT_PLACES = 16, 1  # one part in so many of the rows, and so many sentences, are kept for short requests
@@ -220,7 +221,7 @@ class Division:
     def __init__(self, scheduler: Scheduler, threads: int, fill_first: bool = False) -> None:
         self.throughput = ThroughputEstimator()
         self._scheduler = scheduler
-        self._first = scheduler.budget.sentences - scheduler.kept_places if fill_first else 0
+        self._first = min(FIRST_SENTENCES, scheduler.budget.sentences - scheduler.kept_places) if fill_first else 0
         self._running = [(0, 0)] * threads  # rows and sentences of each
 
     @property
