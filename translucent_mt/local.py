@@ -124,7 +124,7 @@ def _open(model: str | None, options: LoadOptions) -> list[engine.Translator]:
     settings = ModelSettings(device, precision, threads)
     wanted = None if model is None else str(model)
     query = ModelQuery(wanted, options.get("source"), options.get("target"), pivot=DEFAULT_PIVOT, names=NAMES)
-    budget = Budget(queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
+    budget = Budget(rows=0, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
     own = EngineSettings(settings, WorkerSettings(budget))
     legs = find_legs(query, folder, settings)
     first = engine.info_of(legs[0].bundle, settings)

@@ -18,7 +18,7 @@ from service.engine.jobs import MAX_BEAM_SIZE
 from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
-from service.engine.scheduling.pending import DEFAULT_ROWS, MOST_SENTENCES, WorkerSettings
+from service.engine.scheduling.pending import DEFAULT_ROWS, MOST_SENTENCES, Budget, WorkerSettings
 from service.engine.scheduling.worker import Worker
 from service.engine.text.tokenizer import load_tokenizers
 from service.engine.translation.translator import Translator
@@ -39,7 +39,7 @@ class EngineSettings:
     """The settings with which every model runs."""
 
     model: ModelSettings = field(default_factory=ModelSettings)
-    worker: WorkerSettings = field(default_factory=WorkerSettings)
+    worker: WorkerSettings = WorkerSettings(Budget(rows=0))
     load_seconds: float = 300.0  # time for a bundle to load, and the same time again to warm up
     lazy: bool = False  # models are opened at their first request
     memory_limit: int | None = None  # bytes of resident memory; idle models are closed so that it is kept (lazy)

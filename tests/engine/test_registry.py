@@ -171,6 +171,7 @@ FREE = WorkerSettings(Budget(rows=0))
         *((FREE, "cpu", cores, chosen) for cores, chosen in ((1, (160, 16, 1, True)), (3, (256, 16, 2, True)))),
         *((FREE, "cpu", cores, (256, 16, 2, False)) for cores in (4, 64)),
         (FREE, "cuda", 2, (160, 160, 1, False)),
+        (EngineSettings().worker, "cpu", 2, (256, 16, 2, True)),
         (replace(FREE, inter_threads=32), "cpu", 2, (4096, 16, 32, True)),
         (WorkerSettings(Budget(rows=8)), "cpu", 2, (8, 8, 1, False)),
         (WorkerSettings(Budget(rows=64), inter_threads=1), "cpu", 8, (64, 64, 1, False)),

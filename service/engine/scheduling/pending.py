@@ -32,7 +32,7 @@ class WorkerSettings:
 
     budget: Budget = field(default_factory=Budget)  # its rows are divided among the decode threads
     inter_threads: int = 0  # decode threads, each with its own batches; 0: chosen by device, or 1
-    fill_first: bool = False  # a decode thread gets none before those before it have a dozen; else all get equal parts
+    fill_first: bool = False  # a decode thread starts once the threads before it are busy; else all get equal parts
 
 
 @dataclass(slots=True, eq=False)
