@@ -39,7 +39,7 @@ class EngineSettings:
     """The settings with which every model runs."""
 
     model: ModelSettings = field(default_factory=ModelSettings)
-    worker: WorkerSettings = WorkerSettings(Budget(rows=0))
+    worker: WorkerSettings = field(default_factory=lambda: WorkerSettings(Budget(rows=0)))
     load_seconds: float = 300.0  # time for a bundle to load, and the same time again to warm up
     lazy: bool = False  # models are opened at their first request
     memory_limit: int | None = None  # bytes of resident memory; idle models are closed so that it is kept (lazy)
