@@ -35,6 +35,9 @@ class CorpusConfig(Section):
     """Pairs with more white-space words than this on either side are left out."""
     max_pairs: int | None = Field(None, ge=1)
     """Keep at most this many pairs, chosen by hash so that the choice is stable."""
+    one_translation: bool = False
+    """Keeps the first pair of each source sentence, so that a model can learn what it should answer: an idiom that has
+    six translations in the text teaches none of them."""
     first_pairs: int | None = Field(None, ge=1)
     """Read only the first pairs of the text, as d2l.ai does: its corpus begins with the shortest sentences."""
     variants_of: str | None = None
@@ -90,6 +93,9 @@ class CleaningConfig(Section):
     """Short pairs such as "Go." / "Vas-y !" may have any ratio."""
     max_words: int | None = Field(None, ge=1)
     """The limit of ``max_words`` for all corpora; the limit of a corpus counts if it is lower."""
+    without: tuple[str, ...] = ()
+    """Words whose pairs are left out, whatever their case: a name that one book repeats becomes the translation of
+    every similar name (*Michael* became *Michel Strogoff*)."""
 
     def longest(self, max_words: int) -> int:
         """Return the most words of a pair of a corpus with its own limit."""

@@ -44,4 +44,16 @@ def fault_of(pair: Pair, config: CleaningConfig, max_words: int) -> str | None:
     if max(source.count(" "), target.count(" ")) + 1 > max_words:
         return "too many words"
     longer, shorter = max(len(source), len(target)), min(len(source), len(target))
-    return None if longer < config.ratio_from or longer <= config.max_ratio * shorter else "lopsided"
+    if longer >= config.ratio_from and longer > config.max_ratio * shorter:
+        return "lopsided"
+    lowered = f"{source}\n{target}".lower() if config.without else ""
+    return "with a word to leave out" if any(word.lower() in lowered for word in config.without) else None
+
+
+def first_of_each_source(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """Yield the first pair of each source sentence."""
+    seen: set[str] = set()
+    for source, target in pairs:
+        if source not in seen:
+            seen.add(source)
+            yield source, target

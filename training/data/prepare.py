@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from service.bundle.manifest import TARGET_TOKENIZER_NAME
 from training.data.augmentation import joins, variants
-from training.data.cleaning import Pair, clean
+from training.data.cleaning import Pair, clean, first_of_each_source
 from training.data.dataset import EncodedPairs, encode_pairs, epoch_entries
 from training.data.made_up_grammar import made_up_pairs
 from training.data.noun_templates import noun_pairs
@@ -112,6 +112,8 @@ def _clean_corpus(
         pairs = read_pairs(config.path, config.target_path, left_out=left_out)
     pairs = islice(pairs, config.first_pairs)
     cleaned = list(clean(pairs, recipe.cleaning, recipe.cleaning.longest(config.max_words), left_out))
+    if config.one_translation:
+        cleaned = list(first_of_each_source(cleaned))
     if not cleaned:
         raise ValueError(f"corpus {config.name}: no pair is left after cleaning; loosen max_words or cleaning")
     return subset(cleaned, config.max_pairs)

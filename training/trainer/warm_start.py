@@ -1,8 +1,8 @@
 """Begins a run with the parameters of another run or bundle: layers as they are, vocabularies matched by piece.
 
-An imported bundle cuts the texts of its two sides with tokenizers of their own, and a run has one vocabulary. So each
-subword of the run takes the row of the same subword of the import, or the mean of the rows that spell it. (Means as in
-Sachidananda et al. 2021, 2109.07460, and others: a far better start than random rows.)
+Each subword of the run takes the row of the same subword of the other vocabulary, or the mean of the rows that spell it.
+(Means as in Sachidananda et al. 2021, 2109.07460, and others: a far better start than random rows.) An imported bundle
+cuts the texts of its two sides with tokenizers of their own; a run has one vocabulary for both.
 """
 
 from collections.abc import Mapping
@@ -48,9 +48,7 @@ def start_from(network: Network, tokenizer: Tokenizer, folder: Path) -> None:
         rows = {name: _spelled(tokenizer, sides) for name, sides in _spellings(network, folder).items()}
     else:
         parameters, other = _read(folder)
-        theirs = other.get_vocab()
-        same = {number: [theirs[piece]] for piece, number in tokenizer.get_vocab().items() if piece in theirs}
-        rows = dict.fromkeys(network.by_piece, same)
+        rows = dict.fromkeys(network.by_piece, _spelled(tokenizer, [Spelling(other, other.get_vocab(), -1)]))
     own = network.state_dict()
     for name, value in parameters.items():
         if name in own and name in rows and own[name].shape[1:] == value.shape[1:]:
