@@ -1,21 +1,34 @@
-"""Writes the table of settings into docs/settings.md: `make docs`, or `python docs/tools/generate.py`.
+"""Writes the tables of docs/settings.md and docs/credits.md: `make docs`, or `python docs/tools/generate.py`.
 
-It stands between two marker lines. A test fails if it is out of date.
+Each stands between two marker lines. A test fails if one is out of date.
 """
 
 import re
+import sys
 from pathlib import Path
 
-from service.settings import settings_table
+ROOT = Path(__file__).resolve().parents[2]
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))  # so that the checkout is found before anything installed
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
-BETWEEN = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end -->)", re.DOTALL)
+from docs.tools import credits as credited  # noqa: E402
+from service.settings import settings_table  # noqa: E402
+
+PAGES = (ROOT / "docs/settings.md", ROOT / "docs/credits.md")
+TABLES = {
+    "settings": settings_table,
+    "corpora": credited.corpora,
+    "made": credited.made,
+    "books": credited.books,
+}
+BETWEEN = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def filled(page: str) -> str:
-    """Return the page with the table as it is now."""
-    return BETWEEN.sub(lambda found: f"{found[1]}{settings_table()}{found[2]}", page)
+    """Return the page with its tables as they are now."""
+    return BETWEEN.sub(lambda part: f"{part[1]}{TABLES[part[2]]()}{part[3]}", page)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text("utf-8")), "utf-8")
+    for path in PAGES:
+        path.write_text(filled(path.read_text("utf-8")), "utf-8")

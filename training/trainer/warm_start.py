@@ -1,6 +1,7 @@
 """Begins a run with the parameters of another run or bundle: layers as they are, vocabularies matched by piece.
 
-Each subword of the run takes the row of the same subword of the other vocabulary, or the mean of the rows that spell it.
+Each subword of the run takes the row of the same subword of the other vocabulary, or the mean of the rows that spell
+it.
 (Means as in Sachidananda et al. 2021, 2109.07460, and others: a far better start than random rows.) An imported bundle
 cuts the texts of its two sides with tokenizers of their own; a run has one vocabulary for both.
 """
