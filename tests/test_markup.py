@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from service import markup
 from service.engine.types import SentenceDetail, Token, Translation
 from service.markup import Unit
+from service.markup.batch import PreparedDocument, mark, units_of, unmark, write_all
 
 
 def tokens(text: str) -> tuple[Token, ...]:
@@ -195,17 +196,17 @@ def test_whatever_the_alignment_every_tag_is_there_and_nested(html: str, target:
     ],
 )
 def test_elements_that_are_not_translated_are_marked_and_come_back(document: str) -> None:
-    parts, elements = markup.mark(markup.read(document))
-    marked = markup.PreparedDocument(parts, elements)
-    written = markup.write_all([marked], [Translation(unit.text) for unit in markup.units_of([marked])])
+    parts, elements = mark(markup.read(document))
+    marked = PreparedDocument(parts, elements)
+    written = write_all([marked], [Translation(unit.text) for unit in units_of([marked])])
     assert [each.text for each in written] == [document]
-    assert all(("<dnt>" in unit.text) == bool(elements) for unit in markup.units_of([marked])[:1] if elements)
+    assert all(("<dnt>" in unit.text) == bool(elements) for unit in units_of([marked])[:1] if elements)
 
 
 def test_marked_elements_follow_their_mark() -> None:
-    [unit], elements = markup.mark(markup.read("see <code>ls -l</code> <b>now</b>"))
+    [unit], elements = mark(markup.read("see <code>ls -l</code> <b>now</b>"))
     assert isinstance(unit, Unit)
-    mark = unit.text.split()[1]
-    details = [detail(unit.text, f"maintenant {mark}", "2-0 1-1")]
-    written = markup.write(unit, f"maintenant {mark}", details)
-    assert markup.unmark(written, elements) == "<b>maintenant</b> <code>ls -l</code>"
+    sign = unit.text.split()[1]
+    details = [detail(unit.text, f"maintenant {sign}", "2-0 1-1")]
+    written = markup.write(unit, f"maintenant {sign}", details)
+    assert unmark(written, elements) == "<b>maintenant</b> <code>ls -l</code>"

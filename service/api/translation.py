@@ -27,6 +27,7 @@ from service.engine import (
     in_other_register,
     translate_in_legs,
 )
+from service.markup.batch import PreparedDocument, prepare, units_of, write_all
 
 LONG_DETAILS = 500  # characters; details of longer texts are written in a thread, so that other requests do not wait
 
@@ -162,19 +163,19 @@ async def _translate_html(
 ) -> list[Translation]:
     translator.check_room(deadline)  # as the translator does before any work on a text: a refusal costs next to nothing
     keep_values = options.values != "off"
-    documents = await TEXT_POOL.run(lambda: [markup.prepare(text, keep_values=keep_values) for text in texts])
-    units = markup.units_of(documents)
+    documents = await TEXT_POOL.run(lambda: [prepare(text, keep_values=keep_values) for text in texts])
+    units = units_of(documents)
     # Only the details have the alignment, which is needed only to put tags back.
     options = replace(options, alternatives=0, details=any(unit.nodes for unit in units))
     found = await translator.translate([unit.text for unit in units], options, deadline=deadline)
     if options.formality == "default":
         await _unify(translator, documents, found, options, deadline)
-    return await TEXT_POOL.run(lambda: markup.write_all(documents, found))
+    return await TEXT_POOL.run(lambda: write_all(documents, found))
 
 
 async def _unify(
     translator: Translates,
-    documents: Sequence[markup.PreparedDocument],
+    documents: Sequence[PreparedDocument],
     found: list[Translation],
     options: TranslationOptions,
     deadline: float,
@@ -183,7 +184,7 @@ async def _unify(
     languages = translator.info.source_language, translator.info.target_language
     start = 0
     for document in documents:
-        units = markup.units_of([document])
+        units = units_of([document])
         pairs = [(unit.text, each.text) for unit, each in zip(units, found[start:], strict=False)]
         other, formality = await TEXT_POOL.run(partial(in_other_register, pairs, languages))
         if other:

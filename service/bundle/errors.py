@@ -1,4 +1,7 @@
-"""The errors of a bundle, and the root of all errors, whose tree is in `service.engine.errors`."""
+"""The errors of a bundle, and the roots of all errors, whose tree is in `service.engine.errors`.
+
+The roots are here, so that a process that only reads documents need not load the engine.
+"""
 
 import re
 from typing import Any, ClassVar
@@ -21,6 +24,10 @@ class EngineError(Exception):
         super().__init_subclass__(**options)
         if "code" not in vars(cls):
             cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+
+class InvalidInput(EngineError):
+    """The request itself is wrong; repeating it will not help."""
 
 
 class BundleError(EngineError):

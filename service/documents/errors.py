@@ -9,7 +9,7 @@ DocumentError
 └── DocumentTooLarge      more bytes, characters or segments than the limits allow
 """
 
-from service.engine import InvalidInput
+from service.bundle.errors import InvalidInput
 
 
 class DocumentError(InvalidInput):

@@ -3,6 +3,8 @@
 A format extracts segments, which are translated elsewhere, and writes them back.
 """
 
+from __future__ import annotations
+
 import importlib.util
 import pkgutil
 import re
@@ -10,10 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePath
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from service.documents.errors import DocumentError, DocumentTooLarge, FormatNotInstalled, UnsupportedDocument
-from service.settings import Settings
+
+if TYPE_CHECKING:
+    from service.settings import Settings
 
 MIB = 1_048_576
 UNPACKED = 10  # times the size of the largest file

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from service import markup
 from service.documents.fragments import plain
 from service.engine import (
     TEXT_POOL,
@@ -24,6 +23,7 @@ from service.engine import (
     mean_quality,
     split_sentences,
 )
+from service.markup.batch import prepare, units_of, write_all
 
 WINDOW_CHARACTERS = 1500
 WINDOW_SEGMENTS = 16
@@ -85,8 +85,8 @@ async def _translated(
 ) -> list[Translated]:
     inner = [segment.strip() for segment in segments]
     keep_values = options.values != "off"
-    documents = await TEXT_POOL.run(lambda: [markup.prepare(text, keep_values=keep_values) for text in inner])
-    units = markup.units_of(documents)
+    documents = await TEXT_POOL.run(lambda: [prepare(text, keep_values=keep_values) for text in inner])
+    units = units_of(documents)
     found: dict[int, Translation] = {}
     # Only the details have the alignment, which is needed only to put tags back.
     for tagged in (False, True):
@@ -96,7 +96,7 @@ async def _translated(
             wanted = replace(options, details=tagged, alternatives=0)
             found.update(zip(numbers, await _in_chunks(translator, texts, wanted, timeouts), strict=True))
     ordered = [found[number] for number in range(len(units))]
-    written = await TEXT_POOL.run(lambda: markup.write_all(documents, ordered))
+    written = await TEXT_POOL.run(lambda: write_all(documents, ordered))
     return [
         Translated(in_blanks(segment, each.text), each.quality) for segment, each in zip(segments, written, strict=True)
     ]

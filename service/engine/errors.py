@@ -1,6 +1,6 @@
 """The errors of the engine, in one tree without HTTP.
 
-The root and the errors of bundles are defined in `service.bundle`, where bundles are read.
+The roots and the errors of bundles are defined in `service.bundle`, where bundles are read.
 The message is a sentence a person can act on.
 """
 
@@ -11,10 +11,7 @@ from service.bundle.errors import BundleError as BundleError
 from service.bundle.errors import BundleIncompatible as BundleIncompatible
 from service.bundle.errors import BundleMissing as BundleMissing
 from service.bundle.errors import EngineError as EngineError
-
-
-class InvalidInput(EngineError):
-    """The request itself is wrong; repeating it will not help."""
+from service.bundle.errors import InvalidInput as InvalidInput
 
 
 class EmptyInput(InvalidInput):

@@ -7,9 +7,12 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from service.engine import SentenceDetail
 from service.markup.document import Node, Unit, escape
+
+if TYPE_CHECKING:
+    from service.engine import SentenceDetail
 
 
 def write(unit: Unit, text: str, sentences: Sequence[SentenceDetail]) -> str:
