@@ -9,6 +9,7 @@ from service.cli.main import cli as cli
 from service.cli.main import main as main
 from service.cli.main import models_commands
 from service.cli.options import FAILED, ModelsDir, fail, read_settings
+from service.extras import installation
 
 
 @cli.command()
@@ -39,7 +40,7 @@ def mcp(
     try:
         server = server_of(Models(url, models_dir, api_key))
     except ImportError:
-        typer.echo("translucent: mcp needs the protocol's SDK: pip install 'translucent-mt[mcp]'.", err=True)
+        typer.echo(f"translucent: mcp needs the protocol's SDK: {installation('mcp')}.", err=True)
         raise typer.Exit(1) from None
     if transport == "http":
         server.run("streamable-http", port=port)
@@ -73,7 +74,7 @@ def add_model(
     try:
         from training.imports.add import AddOptions, ImportRefused, add_model
     except ImportError as error:
-        fail(f"models add needs the extra import ({error}): pip install 'translucent-mt[import]'.", FAILED)
+        fail(f"models add needs the extra import ({error}): {installation('import')}.", FAILED)
     folder = read_settings(models_dir=models_dir).models_dir
     try:
         lines = () if text is None else text.read_text("utf-8").splitlines()

@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from service.documents.errors import DocumentError, DocumentTooLarge, FormatNotInstalled, UnsupportedDocument
+from service.extras import installation
 
 if TYPE_CHECKING:
     from service.settings import Settings
@@ -145,7 +146,7 @@ class Format:
         if not self.installed:
             raise FormatNotInstalled(
                 f"This server cannot read {self.name}, because {', '.join(self.needs)} is not installed; "
-                "the operator can install the extra: pip install 'translucent-mt[documents]'."
+                f"the operator can install the extra: {installation('documents')}."
             )
         read: Callable[[bytes, ReadOptions], Document] = pkgutil.resolve_name(f"{__package__}.formats.{self.reader}")
         return read(data, options)

@@ -15,6 +15,7 @@ from typing import Any
 
 from service.documents.errors import DocumentError
 from service.engine import canonical
+from service.extras import installation
 from service.glossaries.checks import Entry, InvalidGlossary
 
 MOST_BYTES = 20 * 2**20
@@ -126,7 +127,7 @@ def _parsed(data: bytes) -> Any:
     try:
         from service.documents.untrusted import parse_xml
     except ImportError:
-        raise InvalidGlossary('TBX needs the extra "documents": pip install "translucent-mt[documents]".') from None
+        raise InvalidGlossary(f"TBX needs the extra documents: {installation('documents')}.") from None
     try:
         return parse_xml(data, "The file", with_doctype=True)
     except DocumentError as error:

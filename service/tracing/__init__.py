@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from service.extras import installation
+
 if TYPE_CHECKING:
     from service.settings import Settings
     from service.tracing.otel import OpenTelemetry
@@ -23,7 +25,5 @@ def start_tracing(settings: Settings) -> OpenTelemetry | None:
     try:
         from service.tracing.otel import open_tracing
     except ImportError as error:
-        raise TracingError(
-            f"TRANSLUCENT_TRACING needs the module {error.name}; install Translucent with its extra `tracing`."
-        ) from None
+        raise TracingError(f"TRANSLUCENT_TRACING needs the module {error.name}: {installation('tracing')}.") from None
     return open_tracing()

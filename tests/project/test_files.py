@@ -19,6 +19,7 @@ from service.settings import settings_table
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+SHOWN = ("docs", "service", "training", "translucent_mt", "deploy")  # what readers and users see
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
@@ -69,6 +70,14 @@ def test_every_key_of_the_manifest_is_explained() -> None:
     page = (ROOT / "docs/bundle.md").read_text("utf-8")
     words = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`]+)`", page))))
     assert sorted(set(keys_of(schema)) - words) == []
+
+
+def test_nothing_installs_the_package_by_a_name_that_a_stranger_could_register() -> None:
+    files = [path for folder in SHOWN for path in (ROOT / folder).rglob("*") if path.suffix in {".md", ".py", ".ipynb"}]
+    files += [*ROOT.glob("*.md"), ROOT / "service/api/examples.json", ROOT / "Dockerfile", ROOT / "Makefile"]
+    named = re.compile(rf"pip3? (?:install|download|wheel)[^\n]*(?<![\w./-]){PROJECT['name']}\b")
+    assert len(files) > 400
+    assert [str(path) for path in files if named.search(path.read_text("utf-8"))] == []
 
 
 @pytest.mark.parametrize("path", generate.PAGES, ids=lambda path: path.name)

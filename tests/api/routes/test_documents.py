@@ -197,7 +197,7 @@ async def test_formats_without_their_library_say_what_to_install(
     monkeypatch.setattr("service.documents.format.importlib.util.find_spec", lambda _name: None)
     answer = await client.post("/translate_file", data=PAIR, files=file_of("a.docx", b"PK"))
     assert (answer.status_code, answer.json()["code"]) == (501, "format_not_installed")
-    assert "translucent-mt[documents]" in answer.json()["error"]
+    assert "pip install '.[documents]' in the clone" in answer.json()["error"]
     shown = (await client.get("/frontend/settings")).json()["supportedFilesFormat"]
     assert (".docx" in shown, ".txt" in shown) == (False, True)
 

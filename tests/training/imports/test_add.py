@@ -138,5 +138,5 @@ def test_the_command_says_which_extra_is_missing(folder: Path) -> None:
     environment = variables(folder, (*TRAINING_ALONE, "onnx"))
     said = done(folder, environment, "translucent", "models", "add", "enfr")
     assert said.returncode == 1
-    assert "pip install 'translucent-mt[import]'" in said.stderr
+    assert "pip install '.[import]'" in said.stderr
     assert said.stdout == ""
