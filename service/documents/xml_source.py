@@ -2,14 +2,18 @@
 
 import re
 from dataclasses import dataclass
+from xml.sax.saxutils import escape
 
 from lxml import etree
 
 Element = etree._Element
 
+NO_TEXT = r"<!--[\s\S]*?(?:-->|\Z)|<\?[\s\S]*?(?:\?>|\Z)"  # a comment or a processing instruction
+CDATA = r"<!\[CDATA\[(?P<characters>[\s\S]*?)(?:\]\]>|\Z)"
+NO_MARKUP = re.compile(f"{NO_TEXT}|{CDATA}")
 TAG = re.compile(
-    r"<!--[\s\S]*?(?:-->|\Z)|<!\[CDATA\[[\s\S]*?(?:\]\]>|\Z)|<\?[\s\S]*?(?:\?>|\Z)"
-    r"""|<(?P<close>/)?(?P<name>[^\s/<>!?"'][^\s/<>"']*+)(?:[^"'<>]|"[^"]*"|'[^']*')*?(?P<empty>/)?>"""
+    rf"{NO_MARKUP.pattern}|<(?P<close>/)?(?P<name>[^\s/<>!?\"'][^\s/<>\"']*+)"
+    r"""(?:[^"'<>/]++|"[^"<]*+"|'[^'<]*+'|/(?!>))*+(?P<empty>/)?>"""
 )
 
 
@@ -36,6 +40,11 @@ def ranges_of(text: str, root: Element) -> dict[Element, Range]:
             found.append(Range(start, end, end, end))
             stack += [] if tag["empty"] else [found[-1]]
     return dict(zip(root.iter("*"), found, strict=True))
+
+
+def without_cdata(xml: str) -> str:
+    """Return XML with references in place of sections of characters."""
+    return NO_MARKUP.sub(lambda found: found[0] if found["characters"] is None else escape(found["characters"]), xml)
 
 
 def with_attribute(tag: str, name: str, value: str) -> str:

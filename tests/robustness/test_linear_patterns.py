@@ -27,7 +27,6 @@ ENDS = ("!",)
 ANCHORED = frozenset(
     {
         "service.access.addresses.WITH_PORT",
-        "service.documents.formats.csv.FORMULA",
         "service.documents.formats.html_attributes.TAG",  # the same as below
         "service.documents.formats.markdown.HEADING",
         "service.documents.formats.markdown_inline.FIRST_NUMBER",

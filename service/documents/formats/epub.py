@@ -26,7 +26,7 @@ CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
 MEDIA_TYPE = b"application/epub+zip"
 PAGES = ("application/xhtml+xml", "application/x-dtbncx+xml")
-LANGUAGE = re.compile(r"(<dc:language[^>]*>)[^<]*(</dc:language>)")
+LANGUAGE = re.compile(r"(<dc:language\b[^<>]*+>)[^<]*+(</dc:language>)")
 TITLE = re.compile(r"(<dc:title\b[^<>]*(?<!/)>)([^<]*)(?=</dc:title>)")
 OBFUSCATION = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")  # of fonts only
 

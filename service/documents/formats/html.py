@@ -16,7 +16,7 @@ DECLARED = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})|<\?xml[^>]{0,100}encoding=["']([\w.:-]{1,40})""", re.I
 )
 DECLARATION_BYTES = 4096
-ROOT = re.compile(r"<html\b[^>]*>", re.IGNORECASE)
+ROOT = re.compile(r"<html\b[^<>]*+>", re.IGNORECASE)
 LANGUAGE = re.compile(r"""(\s(?:xml:)?lang\s*=\s*["']?)[A-Za-z][\w-]*""", re.IGNORECASE)
 TAG = re.compile(r"<[a-zA-Z!/?]")
 

@@ -14,9 +14,11 @@ from service.documents.format import ReadOptions
 from service.documents.icu import message_parts
 from service.documents.messages import Edit, MessagesDocument, Place, text_of
 
-TOKEN = re.compile(r'"(?:[^"\\\n]++|\\.)*+"(\s*+:)?|[{}\[\]]')
+# A string that does not end reaches to the end of the text, so that no other one is looked for in it.
+TOKEN = re.compile(r'"(?:[^"\\]++|\\[\s\S]?)*+(?:"(\s*+:)?)?|[{}\[\]]')
 LOCALE = "@@locale"
 DEEPEST = 100
+TOO_DEEP = f"The document nests objects more than {DEEPEST} deep."
 
 
 def read(data: bytes, options: ReadOptions) -> MessagesDocument:
@@ -38,7 +40,13 @@ def read_arb(data: bytes, options: ReadOptions) -> MessagesDocument:
 
 def _places(text: str, locales: list[tuple[int, int]] | None = None) -> Iterator[Place]:
     """Yield the strings that are messages; put the places of the name of the language into `locales`."""
-    _check(text)
+    try:
+        json.loads(text, parse_int=str, parse_float=str)
+    except ValueError as error:
+        line = f": see line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise BrokenDocument(f"The document is not valid JSON{line}.") from None
+    except RecursionError:
+        raise UnsafeDocument(TOO_DEEP) from None
     write = _writer(ascii_only=text.isascii() and "\\u" in text)
     about = [False]  # for each container, whether it stands under a key with @
     key = ""
@@ -46,6 +54,8 @@ def _places(text: str, locales: list[tuple[int, int]] | None = None) -> Iterator
         if token[0] in "{[":
             about.append(about[-1] or key.startswith("@"))
             key = "" if token[0] == "{" else key
+            if len(about) > DEEPEST + 1:
+                raise UnsafeDocument(TOO_DEEP)
         elif token[0] in "}]":
             about.pop()
             key = ""
@@ -55,19 +65,6 @@ def _places(text: str, locales: list[tuple[int, int]] | None = None) -> Iterator
             locales.append((token.start() + 1, token.end() - 1))
         elif not (about[-1] or key.startswith("@")):
             yield Place(token.start() + 1, token.end() - 1, message_parts(json.loads(token[0])), write)
-
-
-def _check(text: str) -> None:
-    depth = 0
-    for token in TOKEN.finditer(text):
-        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
-        if depth > DEEPEST:
-            raise UnsafeDocument(f"The document nests objects more than {DEEPEST} deep.")
-    try:
-        json.loads(text, parse_int=str, parse_float=str)
-    except ValueError as error:
-        line = f": see line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise BrokenDocument(f"The document is not valid JSON{line}.") from None
 
 
 def _writer(*, ascii_only: bool) -> Callable[[str], str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from xml.sax.saxutils import escape
 
 from lxml import etree
 
@@ -18,14 +17,13 @@ from service.documents.format import ReadOptions, check_target
 from service.documents.formats.xml_messages import KEPT, PLAIN, declared_encoding
 from service.documents.messages import Edit, Line, MessagesDocument, Place, parts_of
 from service.documents.untrusted import Element, parse_xml
-from service.documents.xml_source import Range, ranges_of, with_attribute
+from service.documents.xml_source import NO_TEXT, Range, ranges_of, with_attribute, without_cdata
 
 FIRST = "urn:oasis:names:tc:xliff:document:1.2"
 SECOND = re.compile(r"urn:oasis:names:tc:xliff:document:2\.\d")
 DONE = frozenset({"reviewed", "final"})  # states of a segment in XLIFF 2
 PROTECTED = r"""<(?:\w+:)?mrk\b(?>[^<>]*?(?:mtype|translate)\s*=\s*["'](?:protected|no)\b[^<>]*)(?<!/)>[^<]*</[^<>]*>"""
-CODE = r"<((?:\w+:)?(?:bpt|ept|ph|it))\b[^<>]*(?<!/)>[\s\S]*?</\1\s*>|<!--[\s\S]*?(?:-->|\Z)"
-CDATA = re.compile(r"<!\[CDATA\[([\s\S]*?)\]\]>")
+CODE = rf"<((?:\w+:)?(?:bpt|ept|ph|it))\b[^<>]*+(?<!/)>[\s\S]*?(?:</\1\s*>|\Z)|{NO_TEXT}"
 NOTATION = replace(
     PLAIN,
     tag=re.compile(rf"(?!{PROTECTED})(?:{CODE}|</?\w(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*+>)"),
@@ -67,8 +65,7 @@ def _places(
         if source is None or not _is_translatable(unit) or _is_done(unit, target):
             continue
         at = ranges[source]
-        content = CDATA.sub(lambda found: escape(found[1]), text[at.opened : at.closed])
-        parts = parts_of(content, NOTATION)
+        parts = parts_of(without_cdata(text[at.opened : at.closed]), NOTATION)
         if not any(isinstance(part, Line) for part in parts):
             continue
         prefix = text[at.start + 1 : at.opened].partition("source")[0]
@@ -76,7 +73,8 @@ def _places(
         opened = text[here.start : here.opened] or f"<{prefix}target>"
         opened = with_attribute(opened, "state", "needs-review-translation") if is_first else opened
         before = text[text.rfind(">", 0, at.start) + 1 : at.start] if target is None else ""
-        head = ("" if before.strip() else before) + re.sub(r"\s*/>$", ">", opened)
+        opened = f"{opened[:-2].rstrip()}>" if opened.endswith("/>") else opened
+        head = ("" if before.strip() else before) + opened
         yield Place(here.start, here.end, parts, _writer(head, f"</{prefix}target>"), is_open=True)
         if not is_first:
             edits.append(_edit(text, ranges[unit], "state", "translated"))

@@ -1,0 +1,73 @@
+"""What a document costs grows with its size: files that once took the square or more of their bytes."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from service.documents.errors import DocumentError
+from tests.support.documents import packed, same, through
+
+TIMES = 4  # a square would cost sixteen times as much
+GROWTH = 8
+NEGLIGIBLE = 0.01  # seconds
+
+XLIFF = (
+    '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a" source-language="en" '
+    'datatype="plaintext"><body><trans-unit id="1">%s</trans-unit></body></file></xliff>'
+)
+XLIFF_2 = (
+    '<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0"><file><unit><segment>%s</segment>'
+    "</unit></file></xliff>"
+)
+
+
+def epub(page: str, extra: str = "") -> bytes:
+    item = '<item href="a.xhtml" media-type="application/xhtml+xml"/>'
+    container = '<container xmlns="c"><rootfile full-path="a.opf"/></container>'
+    opf = f'<package xmlns="p">{extra}{item}</package>'
+    files = {"mimetype": "application/epub+zip", "META-INF/container.xml": container, "a.opf": opf, "a.xhtml": page}
+    return packed(files)
+
+
+# The file for a number of repetitions, and a number.
+COSTLY: dict[str, tuple[str, Callable[[int], str | bytes], int]] = {
+    "quotes that a table may be made of": ("a.csv", lambda n: ',"a",\n' + '"' * n + "x", 50),
+    "quotes after commas": ("a.csv", lambda n: ',"' * n + "x", 1_000),
+    "escaped quotes in a string that does not end": ("a.json", lambda n: '{"a": "' + '\\"' * n, 5_000),
+    "openings of the root in a script": ("a.html", lambda n: "<p>Hi</p><script>" + "<html " * n, 10_000),
+    "openings of the language in a comment": (
+        "a.epub",
+        lambda n: epub("<p>Hello there</p>", f"<!-- {'<dc:language' * n} -->"),
+        5_000,
+    ),
+    "openings of CDATA in a comment": (
+        "a.xlf",
+        lambda n: XLIFF % f"<source>Hello<!-- {'<![CDATA[' * n} --></source>",
+        2_000,
+    ),
+    "openings of codes in an instruction": (
+        "a.xlf",
+        lambda n: XLIFF % f"<source>Hello<?x {'<ph>' * n}?></source>",
+        2_000,
+    ),
+    "blanks in a tag": ("a.xlf", lambda n: XLIFF_2 % f"<source>Hello</source><target{' ' * n}></target>", 10_000),
+}
+
+
+def seconds(name: str, data: bytes) -> float:
+    began = time.thread_time()
+    try:
+        through(name, data, same)
+    except DocumentError as error:
+        assert error.message  # noqa: PT017 - refusal is as good as success
+    return time.thread_time() - began
+
+
+@pytest.mark.parametrize("case", COSTLY)
+def test_the_cost_of_a_document_grows_with_its_size(case: str) -> None:
+    name, make, number = COSTLY[case]
+    made = [make(size) for size in (number, number * TIMES)]
+    small, large = (data if isinstance(data, bytes) else data.encode() for data in made)
+    seconds(name, small)  # imports and compiles
+    assert seconds(name, large) < GROWTH * max(seconds(name, small), NEGLIGIBLE)
