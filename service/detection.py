@@ -9,6 +9,8 @@ On 500 sentences each of Tatoeba's English, French and German it was right on 99
 from __future__ import annotations
 
 import hashlib
+import io
+import lzma
 import threading
 from array import array
 from collections import Counter, defaultdict
@@ -17,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
+from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
 
 from service.engine import trim_memory
 
@@ -101,7 +103,7 @@ class Identifier:
     def _load(self) -> _Model:
         with self._lock:
             if self._identifier is None:
-                self._identifier = _Model.from_model_file(MODEL_FILE, norm_probs=True)
+                self._identifier = _Model.from_package()
                 self._identifier.compress()
                 trim_memory()
             return self._identifier
@@ -121,9 +123,17 @@ class _Model(LanguageIdentifier):  # type: ignore[misc]
     tk_row: array[int]
     tk_output: array[int]
 
+    @classmethod
+    def from_package(cls) -> _Model:
+        """Return the library's model, which is unpacked in memory: the library itself needs 65 MB of a file system."""
+        with np.load(io.BytesIO(lzma.decompress((MODEL_DIR / MODEL_FILE).read_bytes()))) as data:
+            features = data["ptc"], data["pc"], data["classes"].tolist()
+            states = data["nextmove"], data["out_feat"].tolist()
+            return cls(*features, *states, norm_probs=True, tk_row=data["nextmove_row"].tolist())
+
     def compress(self) -> None:
         """Replace the lists by arrays, and equal columns and blocks by one; call this once."""
-        moves = np.frombuffer(self.tk_nextmove, np.uint32).reshape(-1, 256)
+        moves = np.asarray(self.tk_nextmove, np.uint32).reshape(-1, 256)
         columns: dict[bytes, int] = {}  # by digest: the columns themselves are 50 MB
         digests = (hashlib.sha256(moves[:, byte].tobytes()).digest() for byte in range(256))
         classes = [columns.setdefault(digest, len(columns)) for digest in digests]

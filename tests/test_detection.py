@@ -1,5 +1,7 @@
 """Which served language a text is taken for, also where imported models name it by another code."""
 
+import errno
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,11 @@ def test_single_words_and_names_are_no_evidence(text: str) -> None:
 @pytest.mark.parametrize("text", ["Bonjour le monde", "Ich habe Hunger.", "你好，请问火车站在哪里？"])
 def test_two_words_are_evidence(text: str) -> None:
     assert has_evidence(text)
+
+
+def test_a_temporary_folder_without_room_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    assert detector_of("en", "fr").detect("I have lost the keys of my house.")[0].language == "en"

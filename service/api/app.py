@@ -57,7 +57,7 @@ def application_lifespan(limits: RateLimits, service: Service, lifespan: Lifespa
         try:
             async with lifespan(app):
                 # In a thread, so that only requests for detection within the first second wait for it.
-                loading = asyncio.create_task(service.detect(["warm up"]))
+                loading = asyncio.create_task(service.load_detection())
                 if service.settings.documents:
                     app.state.jobs.start()
                 yield

@@ -14,7 +14,7 @@ from service.embedding import Embedder
 from service.engine import EngineError, Glossary, Languages, ModelInfo, Pair, Translates
 from service.glossaries.checks import Entries, InvalidGlossary, glossary_of
 from service.glossaries.folder import GlossaryFolder
-from service.logs import get_logger
+from service.logs import describe_exception, get_logger
 from service.metrics import Metrics
 from service.settings import Settings
 
@@ -94,6 +94,13 @@ class Service:
                 )
                 found.append(warning("default_model_failed", message, model=other))
         return found
+
+    async def load_detection(self) -> None:
+        """Load the language detection; if that fails, each request for it tries again."""
+        try:
+            await self.detect(["warm up"])
+        except Exception as error:
+            log.error("the language detection could not be loaded", **describe_exception(error))
 
     async def detect(self, texts: Sequence[str]) -> list[list[Guess]]:
         """Return the guesses for each text among the languages that are served now."""

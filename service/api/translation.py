@@ -27,7 +27,10 @@ from service.engine import (
     in_other_register,
     translate_in_legs,
 )
+from service.logs import describe_exception, get_logger
 from service.markup.batch import PreparedDocument, prepare, units_of, write_all
+
+log = get_logger(__name__)
 
 LONG_DETAILS = 500  # characters; details of longer texts are written in a thread, so that other requests do not wait
 
@@ -98,7 +101,11 @@ async def _warn(job: Job, found: Sequence[Answered], service: Service) -> None:
     """Add the warnings about the language of each text; after the translation, so that a refusal costs nothing."""
     doubted = [each.guess is None or not each.guess.confidence for each in found]
     source = None if job.source == AUTO else job.source
-    warnings = await service.language_warnings(await _detectable(job), doubted, source)
+    try:
+        warnings = await service.language_warnings(await _detectable(job), doubted, source)
+    except Exception as error:  # without the warnings the translation is still worth its price
+        log.error("the language of the texts was not checked", **describe_exception(error))
+        return
     for each, own in zip(found, warnings, strict=True):
         each.warnings = [*own, *each.warnings]
 

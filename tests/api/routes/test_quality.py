@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from service.api.state import Service
 from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
 
@@ -86,3 +87,15 @@ async def test_a_text_in_another_language_than_said_has_a_warning(client: Client
     assert html["warnings"][0]["language"] == "de"
     for text in (GOOD, "Berlin", "OK", "🎉"):
         assert "warnings" not in await translated(client, q=text)
+
+
+async def test_a_translation_is_answered_if_its_language_cannot_be_checked(
+    client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr(service.detection, "other_languages", fails)
+    answer = await translated(client, q=GOOD)
+    assert "warnings" not in answer
+    assert answer["translatedText"] == GOOD.upper()
