@@ -9,14 +9,17 @@ import contextlib
 import json
 import logging
 import sys
+import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
+
+from service.log_writer import LogWriter
 
 Style = Literal["auto", "json", "console"]
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
@@ -61,9 +64,18 @@ _PROCESSORS: tuple[Processor, ...] = (
 )
 
 
-def configure_logging(level: str = "info", style: Style = "auto", stream: TextIO | None = None) -> None:
-    """Route structlog, the standard library's loggers and warnings to `stream` (default: standard output)."""
-    out = stream if stream is not None else sys.stdout
+def configure_logging(
+    level: str = "info",
+    style: Style = "auto",
+    stream: TextIO | None = None,
+    on_drop: Callable[[int], object] = lambda _lines: None,
+) -> None:
+    """Route structlog, the standard library's loggers and warnings to `stream`.
+
+    Without a stream, lines go to standard output, written in a thread; `on_drop` is called with the number of lines
+    that are dropped because nobody reads them.
+    """
+    out = stream if stream is not None else LogWriter(sys.stdout.fileno(), on_drop, _say_dropped)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -75,7 +87,7 @@ def configure_logging(level: str = "info", style: Style = "auto", stream: TextIO
         cache_logger_on_first_use=False,
     )
     as_json = style == "json" or (style == "auto" and not out.isatty())
-    handler = JsonLines(out) if as_json else logging.StreamHandler(out)
+    handler = JsonLines(out) if as_json else Lines(out)
     if style == "auto" and not as_json:
         handler.addFilter(worth_a_plain_line)
         handler.setFormatter(_formatter(plain_line))
@@ -106,7 +118,21 @@ def log_often(event: str, values: Mapping[str, Any]) -> None:
 _ENCODER = json.JSONEncoder(ensure_ascii=False)  # json.dumps makes a new one for each line
 
 
-class JsonLines(logging.StreamHandler[TextIO]):
+def _say_dropped(lines: int) -> None:
+    get_logger(__name__).warning("log lines were dropped, because they were not read in time", lines=lines)
+
+
+class Lines(logging.StreamHandler[TextIO | LogWriter]):
+    """Writes lines; the end of the process waits a limited time for what is not written yet."""
+
+    def close(self) -> None:
+        """Wait for the thread that writes."""
+        if isinstance(self.stream, LogWriter):
+            self.stream.finish()
+        super().close()
+
+
+class JsonLines(Lines):
     """Writes JSON lines, of records and directly."""
 
     def write(self, event: str, values: Mapping[str, Any]) -> None:
@@ -173,6 +199,13 @@ def _redirect_libraries() -> None:
     logging.getLogger("asyncio").setLevel(logging.WARNING)
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # its warnings quote the headers of forms
     logging.captureWarnings(True)
+    # They would print the messages of exceptions, to a standard error that may block.
+    threading.excepthook = lambda failed: _log_unhandled("a thread failed", failed.exc_value)
+    sys.unraisablehook = lambda failed: _log_unhandled("an exception could not be raised", failed.exc_value)
+
+
+def _log_unhandled(event: str, error: BaseException | None) -> None:
+    get_logger(__name__).error(event, exc_info=error)
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

@@ -2,6 +2,8 @@
 
 import logging
 import os
+import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -19,7 +21,9 @@ def logging_as_it_was() -> Iterator[None]:
     # Captured under another test's filters, warnings would not be captured again: pytest has put their printing back.
     logging.captureWarnings(False)
     handlers, level = root.handlers[:], root.level
+    hooks = threading.excepthook, sys.unraisablehook
     yield
+    threading.excepthook, sys.unraisablehook = hooks
     root.handlers[:], root.level = handlers, level
     logging.captureWarnings(False)
     structlog.reset_defaults()

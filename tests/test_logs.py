@@ -1,15 +1,20 @@
 """Log lines: one JSON object each, without the messages of exceptions, from any library."""
 
+import fcntl
 import io
 import json
 import logging
+import os
+import threading
 import warnings
 from typing import Any
 
 import pytest
 
+from service.log_writer import LogWriter
 from service.logs import configure_logging, get_logger, log_often
 from service.server.uvicorn_server import browsable
+from tests.support.polling import wait_until
 
 
 @pytest.fixture
@@ -51,6 +56,17 @@ def test_exceptions_are_named_and_located_but_not_quoted(stream: io.StringIO) ->
     for line in lines(stream):
         assert line["exception"]["type"] == "builtins.ValueError"
         assert line["exception"]["frames"][-1].endswith(" fail")
+
+
+def test_the_failure_of_a_thread_is_a_line_as_any_other(
+    stream: io.StringIO, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    [line] = lines(stream)
+    assert (line["level"], line["exception"]["type"]) == ("error", "builtins.ValueError")
+    assert "secret" not in stream.getvalue() + capsys.readouterr().err
 
 
 def test_a_line_break_in_a_value_does_not_make_a_second_line(stream: io.StringIO) -> None:
@@ -124,3 +140,34 @@ def test_frequent_lines_are_readable_on_a_terminal() -> None:
     log_often("request", {"route": "/translate"})
     assert "request" in stream.getvalue()
     assert "route=/translate" in stream.getvalue()
+
+
+def test_lines_that_find_no_room_are_dropped_and_counted_and_the_next_ones_are_written() -> None:
+    reader, pipe = os.pipe()
+    capacity = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+    os.write(pipe, b"a" * capacity)
+    dropped: list[int] = []
+    said: list[int] = []
+    writer = LogWriter(pipe, dropped.append, said.append, room=1000)
+    lines = [f"{number:99}\n" for number in range(50)]
+    for line in lines:
+        writer.write(line)
+    assert 28 <= sum(dropped) <= 40
+    os.read(reader, capacity)
+    wait_until(lambda: bool(said))
+    writer.write("end\n")
+    writer.finish()
+    written = os.read(reader, capacity).decode().splitlines(keepends=True)
+    assert set(written) < {*lines, "end\n"}
+    assert len(written) == len(lines) - sum(dropped) + 1
+    assert said == [sum(dropped)]
+
+
+def test_a_pipe_that_is_closed_loses_lines_and_nothing_else() -> None:
+    reader, pipe = os.pipe()
+    os.close(reader)
+    dropped: list[int] = []
+    writer = LogWriter(pipe, dropped.append, lambda _lines: None)
+    writer.write("a\n")
+    writer.finish()
+    assert dropped == [1]

@@ -58,6 +58,7 @@ COUNTERS = {
     "http_requests": ("Requests, by route, method and status of the answer", "route", "method", "status"),
     "http_errors": ("Error answers, by error code", "code"),
     "connections_cut_off": ("Connections that were refused or cut off, by reason", "reason"),
+    "log_lines_dropped": ("Log lines of the HTTP process that were dropped, because they were not read in time",),
     "rate_limit_storage_failures": ("Failed calls to the Redis server that counts requests",),
     "model_changes": ("Bundles that were loaded or unloaded while the server was running, by result", "result"),
     "engine_restarts": ("Engine processes and models that ended and were restarted or given up", "what"),
@@ -175,6 +176,10 @@ class Metrics:
         if name in WORDS and labels[0] not in WORDS[name]:
             labels = (OTHER,)
         self._counter(name, *labels).inc()
+
+    def log_lines_dropped(self, lines: int) -> None:
+        """Count log lines that were dropped."""
+        self._counter("log_lines_dropped").inc(lines)
 
     def show(self, name: str, value: float) -> None:
         """Publish a value that has no labels."""

@@ -82,13 +82,13 @@ def serve_models(settings: Settings) -> int:
 
     Raise BundleError, DeviceUnavailable or TracingError before anything listens.
     """
-    configure_logging(settings.log_level, settings.log_format)
+    metrics = Metrics()
+    configure_logging(settings.log_level, settings.log_format, on_drop=metrics.log_lines_dropped)
     forget_secrets()
     raise_descriptor_limit()
     prepare_interpreter()
     decided = settings.engine_processes == "auto"
     settings = with_engine_processes(settings)
-    metrics = Metrics()
     if expects_gpu(settings) and NVIDIA_DRIVER.exists() and (warning := driver_warning(NVIDIA_DRIVER.read_text())):
         log.warning(warning)
     tracing = start_tracing(settings)

@@ -34,8 +34,8 @@ class FaultyRegistry(DummyRegistry):
 
 def main(seconds: float, fault: str = "") -> int:
     settings = load_settings()
-    configure_logging(settings.log_level, settings.log_format)
     metrics = Metrics()
+    configure_logging(settings.log_level, settings.log_format, on_drop=metrics.log_lines_dropped)
     registry = FaultyRegistry(metrics.record, seconds)
     registry.fault = fault
     limits = json.loads(os.environ.get("FAKE_LIMITS", "{}"))

@@ -183,6 +183,7 @@ def main() -> None:
         for status in server.statuses():
             channel.send(status)
     # Exit at once: no client is left, and a hanging run must not keep the process alive.
+    logging.shutdown()
     os._exit(0)
 
 
