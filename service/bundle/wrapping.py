@@ -194,7 +194,7 @@ def _best_cut(text: str, starts: Sequence[int], begin: int, first: int, limit: i
     """Return the position in the text where a range that begins at `begin`, with the token `first`, should end."""
     left = len(starts) - first
     target = first + math.ceil(left / math.ceil(left / limit))
-    last = max(starts[first + limit], begin + 1)
+    last = min(max(starts[first + limit], begin + 1), len(text) - 1)  # a token of no character is at the end
     cuts: dict[int, list[int]] = {0: [], 1: [], 2: []}
     for position in range(last, begin, -1):
         rank = _cut_rank(text, position)

@@ -9,6 +9,7 @@ import os
 from service.engine.attention.quality_signals import LEAST_ATTENTION as LEAST_ATTENTION
 from service.engine.cache import ResultCache as ResultCache
 from service.engine.cache import with_cache as with_cache
+from service.engine.cores import own_cores as own_cores
 from service.engine.errors import BundleCorrupt as BundleCorrupt
 from service.engine.errors import BundleError as BundleError
 from service.engine.errors import BundleIncompatible as BundleIncompatible
@@ -76,7 +77,6 @@ from service.engine.loader import default_engine_processes as default_engine_pro
 from service.engine.loader import info_of as info_of
 from service.engine.loader import load_worker as load_worker
 from service.engine.loader import open_translator as open_translator
-from service.engine.loader import own_cores as own_cores
 from service.engine.loader import own_process as own_process
 from service.engine.loader import own_providers as own_providers
 from service.engine.model.device import CPU as CPU

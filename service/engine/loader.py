@@ -7,12 +7,12 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from service.bundle.limits import WRAP_TOKENS
 from service.bundle.load import Bundle
 from service.bundle.repository import in_gallery
+from service.engine.cores import own_cores
 from service.engine.events import EventListener, ignore_event
 from service.engine.jobs import MAX_BEAM_SIZE
 from service.engine.model.device import ModelSettings, Placement, place_among
@@ -31,7 +31,6 @@ CORES_FOR_TWO = 2  # with so many cores, a model has two decode threads on a CPU
 CORES_FOR_EQUAL_PARTS = 4
 # One process keeps up to four cores busy: two decode threads, the encoder, and its share of the HTTP process.
 CORES_FOR_PROCESS, MOST_PROCESSES = 4, 8
-CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +77,6 @@ def suiting(settings: WorkerSettings, device: str, cores: int) -> WorkerSettings
         inter_threads=min(threads, rows // MAX_BEAM_SIZE),
         fill_first=few and cores < CORES_FOR_EQUAL_PARTS,
     )
-
-
-def own_cores(quota: Path = CPU_QUOTA) -> int:
-    """Return the cores that this process may use, by affinity and by the limit of its container (cgroup 2).
-
-    These are all cores of the machine where a system cannot tell, such as macOS.
-    """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        share, period = map(int, quota.read_text(encoding="ascii").split())
-    except (OSError, ValueError):  # no such limit: the file is missing or says "max"
-        return cores
-    return max(1, min(cores, -(-share // period)))
 
 
 def default_engine_processes(device: str, cores: int, gpus: int = 1) -> int:

@@ -5,13 +5,13 @@ A pool refuses work if too much is waiting. Cancellation drops work that has not
 
 import asyncio
 import contextvars
-import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from service.engine.cores import own_cores
 from service.engine.errors import EngineFailure, Overloaded
 
 Result = TypeVar("Result")
@@ -24,7 +24,7 @@ class BoundedPool:
     """A pool of at most `size` threads, with a queue of at most `waiting` pieces of work."""
 
     def __init__(self, name: str, size: int, waiting: int) -> None:
-        self._name, self._most = name, size + waiting
+        self.size, self._name, self._most = size, name, size + waiting
         self._pool = ThreadPoolExecutor(size, thread_name_prefix=name)
         self._unfinished = 0
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class BoundedPool:
             self._unfinished -= 1
 
 
-TEXT_POOL = BoundedPool("work on texts", max(2, os.cpu_count() or 1), 2048)  # segmentation, tokenisation, joining
+TEXT_POOL = BoundedPool("work on texts", max(2, own_cores()), 2048)  # segmentation, tokenisation, joining
 
 MANY = 64  # sentences; what is done with more of them is done in a thread
 

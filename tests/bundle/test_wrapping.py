@@ -48,6 +48,11 @@ def test_a_word_that_alone_is_too_long_is_cut_between_its_characters() -> None:
     assert all(piece.startswith("e") and len(piece) <= 5 for piece in pieces)
 
 
+@pytest.mark.parametrize("tokens", [[(0, 1), (1, 2), (2, 2), (2, 2)], [(0, 0), (1, 1), (2, 2), (2, 2)]])
+def test_tokens_of_no_character_at_the_end_are_no_place_for_a_cut(tokens: list[Span]) -> None:
+    assert wrap("ab", tokens, 2) == [(0, 1), (1, 2)]
+
+
 def test_words_that_alone_are_too_long_are_left_out() -> None:
     text = "see abcdefgh now 一二三四五六七 and abcdefghij"
     characters = characters_of(text)

@@ -14,7 +14,7 @@ import yaml
 
 from deploy import release_check, resolve
 from service import __version__
-from service.engine import loader
+from service.engine import own_cores
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -60,7 +60,7 @@ def test_a_system_that_cannot_tell_the_cores_of_a_process_counts_those_of_the_ma
 ) -> None:
     monkeypatch.delattr("os.sched_getaffinity", raising=False)
     monkeypatch.setattr("os.cpu_count", lambda: 12)
-    assert loader.own_cores(Path("no such file")) == 12
+    assert own_cores(Path("no such file")) == 12
 
 
 KNOWN = {"name": "numpy", "version": "2.4.6", "vulns": []}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from service.engine.cores import own_cores
 from service.engine.errors import (
     BundleCorrupt,
     BundleIncompatible,
@@ -20,7 +21,6 @@ from service.engine.errors import (
 from service.engine.loader import (
     EngineSettings,
     default_engine_processes,
-    own_cores,
     suiting,
 )
 from service.engine.registry import Registry

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextvars
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -29,6 +31,16 @@ async def test_more_than_may_wait_is_refused_and_takes_no_place_nor_that_of_othe
     go_on.set()
     assert await asyncio.gather(*running) == [True, True]
     assert await threads.run(lambda: 7) == 7
+
+
+def test_texts_get_as_many_threads_as_the_container_has_cores() -> None:
+    program = (
+        "import os\n"
+        "os.cpu_count = lambda: 64\n"
+        "from service.engine import own_cores, thread_pools\n"
+        "print(thread_pools.TEXT_POOL.size == max(2, own_cores()))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "True\n"
 
 
 async def test_what_has_not_begun_is_not_done_for_somebody_who_has_left(go_on: threading.Event) -> None:

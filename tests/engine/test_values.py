@@ -208,6 +208,30 @@ async def test_values_of_a_title_stay_as_they_are_and_terms_are_in_capitals(ship
     assert terms.isupper()
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("OPEN {url} OR {url}", ("{url}",)),
+        ("COPY %d FILES TO %d", ("%d",)),
+        ("THE HOUSE OF {name} IS NEXT TO THE HOUSE OF {name}, AND {name} IS OLD.", ("{name}",)),
+    ],
+)
+async def test_a_value_that_is_twice_in_capitals_is_unchanged_both_times(
+    shipped: Translator, text: str, values: tuple[str, ...]
+) -> None:
+    [found] = await texts_of(shipped, text)
+    assert [found.count(value) for value in values] == [text.count(value) for value in values]
+    others = re.sub("|".join(map(re.escape, values)), "", found)
+    assert others.isupper()
+
+
+async def test_a_text_that_is_wrapped_at_its_very_end_is_translated(shipped: Translator) -> None:
+    [found] = await texts_of(
+        shipped, r'["house.A1-B2a@b.de&amp;", "iPhone  house  STOP  \u4f60\u597d  \"  \u200d  dog"]'
+    )
+    assert "house.A1-B2a@b.de" in found
+
+
 async def test_the_model_alone_answers_with_values_off(shipped: Translator) -> None:
     alone = await texts_of(shipped, "OPEN THE WINDOW", options=TranslationOptions(values="off"))
     assert alone != await texts_of(shipped, "OPEN THE WINDOW")

@@ -9,7 +9,7 @@ from service.api.errors import ApiError, invalid
 from service.api.openapi import errors_of
 from service.api.schemas.translate import FORMATS, TranslateRequest, TranslateResponse
 from service.api.translation import Job, respond, run_job
-from service.engine import MAX_BEAM_SIZE, Languages
+from service.engine import Languages
 from service.settings import Settings
 
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)
@@ -42,7 +42,7 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
     options = search_options(
         fields,
         settings,
-        alternatives=min(fields.alternatives, MAX_BEAM_SIZE - 1),
+        alternatives=fields.alternatives,
         target_prefix=fields.target_prefix,
         formality=fields.formality,
         details=fields.details,

@@ -21,6 +21,7 @@ from service.api.schemas.common import (
     TextsOrEmpty,
     WarningSchema,
 )
+from service.engine import MAX_BEAM_SIZE
 
 FORMATS = ("text", "html")
 
@@ -39,7 +40,9 @@ class TranslateRequest(Decoding):
     format: Annotated[str, Lowered] = Field(
         "text", description="`html`: tags are kept, and follow their words", json_schema_extra={"enum": [*FORMATS]}
     )
-    alternatives: Count = Field(0, ge=0, description="Number of further translations; there may be fewer")
+    alternatives: Count = Field(
+        0, ge=0, le=MAX_BEAM_SIZE - 1, description="Number of further translations; there may be fewer"
+    )
     glossary: Glossary = None
     target_prefix: str = Field(
         "", description="How the translation begins, up to the end of a word, if `q` is one sentence"

@@ -149,7 +149,7 @@ class DecodeLoop:
                 compute_seconds=computed,
                 score=best.score,
                 finish_reason=best.finish_reason,
-                mean_logprob=sum(best.logprobs) / len(best.logprobs),
+                mean_logprob=sum(best.logprobs) / max(len(best.logprobs), 1),  # a search may find no token at all
                 repeats=repeats(best.ids),
             )
         )

@@ -35,7 +35,7 @@ class Spelling:
     letter: str = ""  # after the mark
     tail: str = ""  # as the target language writes it
     no_stop: bool = False  # a full stop or an exclamation mark that the model adds is left out
-    kept: tuple[str, ...] = ()  # what stays as it is: values as the translation holds them
+    kept: tuple[str, ...] = ()  # values that stay as they are, as the translation holds them
 
     def source_tokens(self, tokens: Sequence[Token], shift: int = 0) -> tuple[Token, ...]:
         """Return the tokens that the model reads at their places in the text."""
@@ -52,7 +52,7 @@ class Spelling:
     def write(self, decoded: Decoded, shift: int = 0) -> Decoded:
         """Return a translation of `read` as that of the text; `shift` is added to every span."""
         text = decoded.text
-        kept = [(at, at + len(part)) for part in self.kept if (at := text.find(part)) >= 0]
+        kept = [span for span in decoded.values if text[slice(*span)] in self.kept]
         edits: list[tuple[Span, str]] = []
         if self.capitals:
             # ß and a few others become two letters.

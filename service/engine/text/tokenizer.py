@@ -25,6 +25,7 @@ import tokenizers
 from service.bundle.load import Bundle
 from service.bundle.manifest import Manifest, SpecialIds
 from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, as_plain_text, read_tokenizer, visible_range
+from service.bundle.wrapping import Span
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
 from service.engine.text.nfc import normalize_nfc
 from service.engine.text.token_text import WrittenText
@@ -43,6 +44,7 @@ class Decoded:
 
     text: str
     tokens: tuple[Token, ...]
+    values: tuple[Span, ...] = ()  # where `text` holds values that are no words
 
 
 class Tokenizer:

@@ -43,14 +43,19 @@ class ValuedSentence:
         """Return the translation with its values, and the range of each token; those of a stand-in span its value."""
         decoded = tokenizer.locate(ids)
         parts: list[tuple[Span, str]] = []
+        values: list[Span] = []
+        longer = 0  # than what the model wrote
         for place in places_of(self.constraints, ids, tokenizer.eos) or ():
-            span = decoded.tokens[place.first].start, decoded.tokens[place.end - 1].end
-            own = decoded.text[slice(*span)]
-            written = _written(self.values[place.value], own, span[0] == 0)
+            start, end = decoded.tokens[place.first].start, decoded.tokens[place.end - 1].end
+            own, value = decoded.text[start:end], self.values[place.value]
+            written = _written(value, own, start == 0)
+            if not value.is_soft:
+                values.append((start + longer, start + longer + len(written)))
             if own != written:
-                parts.append((span, written))
+                parts.append(((start, end), written))
+                longer += len(written) - len(own)
         text, replacements = replaced(decoded.text, parts)
-        return Decoded(text, moved(decoded.tokens, replacements, text, shift))
+        return Decoded(text, moved(decoded.tokens, replacements, text, shift), tuple(values))
 
     def held_in(self, translation: str) -> dict[int, Value]:
         """Return the values that a given translation holds, at their places in it, by their numbers."""

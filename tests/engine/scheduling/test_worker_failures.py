@@ -4,15 +4,16 @@ import threading
 from concurrent.futures import Future
 from typing import Any
 
+import numpy as np
 import pytest
 
 from service.engine.errors import EngineFailure, NotReady
 from service.engine.events import RunFailed
-from service.engine.jobs import ScoringRequest
+from service.engine.jobs import FloatArray, ScoringRequest
 from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine.scheduling.worker import Worker
 from tests.engine.scheduling.working import Gate, breaking, ids_of, job, scored, working
-from tests.support.fake_model import EOS
+from tests.support.fake_model import EOS, copying_rule
 from tests.support.polling import wait_until
 
 
@@ -50,6 +51,16 @@ def test_an_encoder_run_that_fails_costs_those_in_it_and_nobody_else() -> None:
         gate.open()
         assert ids_of(running) == (3, EOS)
         assert [ids_of(future)[0] for future in futures[4:]] == [8, 9, 10, 11]
+
+
+@pytest.mark.parametrize("beam_size", [1, 2])
+def test_a_sentence_for_which_no_token_is_possible_ends_empty_and_the_next_one_works(beam_size: int) -> None:
+    def rule(source: tuple[int, ...], prefix: tuple[int, ...]) -> FloatArray:
+        return np.full(30, -1e9, np.float32) if source[0] == 3 else copying_rule(30)(source, prefix)
+
+    with working(rule=rule) as engine:
+        assert ids_of(engine.worker.submit(job(3, beam_size=beam_size))) == ()
+        assert ids_of(engine.worker.submit(job(5, beam_size=beam_size))) == (5, EOS)
 
 
 @pytest.mark.parametrize(("broken", "well"), [("step", "force"), ("force", "step")])

@@ -37,7 +37,8 @@ def written(text: str, translation: str, target: str = "fr") -> str:
     words = [(word[0], *word.span()) for word in re.finditer(r"\S+", translation)]
     tokens = [Token(9, word, word, start, end) for word, start, end in words]
     tokens.append(Token(2, "</s>", "", len(translation), len(translation), "</s>"))
-    decoded = known_short(text, target=target).write(Decoded(translation, tuple(tokens)), shift=5)
+    values = tuple((value.start, value.end) for value in find_values(translation, ValueRules("en", target)))
+    decoded = known_short(text, target=target).write(Decoded(translation, tuple(tokens), values), shift=5)
     assert all(decoded.text[token.start - 5 : token.end - 5] == token.text for token in decoded.tokens)
     return decoded.text
 
@@ -77,6 +78,9 @@ def test_the_model_reads_small_letters_without_marks_and_ends(text: str, expecte
     [
         ("SAVE CHANGES", "Enregistre les changements.", "ENREGISTRE LES CHANGEMENTS"),
         ("OPEN {name}", "Ouvre {name}", "OUVRE {name}"),
+        ("OPEN {url} OR {url}", "Ouvre {url} ou {url}", "OUVRE {url} OU {url}"),
+        ("COPY %d FILES TO %d", "Copie %d fichiers vers %d", "COPIE %d FICHIERS VERS %d"),
+        ("SAVE %d FILES", "Les %da et %d", "LES %DA ET %d"),
         ("&File", "Fichier", "&Fichier"),
         ("&File", "Profil fichier", "Profil &fichier"),
         ("E&xit", "Taxi de sortie", "Ta&xi de sortie"),
