@@ -1,6 +1,8 @@
 """Assembles the application: routes, errors, middleware."""
 
 import asyncio
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
@@ -36,6 +38,7 @@ from service.api.state import Service
 from service.documents.format import MIB, limits_of
 from service.documents.jobs.runner import JobRunner, RunnerOptions
 from service.documents.jobs.store import JobStore, Room
+from service.documents.sandbox.reader import DocumentReader
 from service.documents.translating import WindowTimeouts
 from service.figures.renderer import FigureRenderer
 
@@ -96,13 +99,17 @@ def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
 def job_runner(service: Service) -> JobRunner:
     """Return the jobs of one service."""
     settings = service.settings
-    store = JobStore(settings.jobs_dir, Room(MOST_JOBS, settings.jobs_max_mb * MIB), settings.job_retention_seconds)
+    room = settings.jobs_max_mb * MIB
+    if settings.jobs_dir is None:  # other programs need the temporary folder, and so does this one
+        room = min(room, shutil.disk_usage(tempfile.gettempdir()).total // 2)
+    store = JobStore(settings.jobs_dir, Room(MOST_JOBS, room), settings.job_retention_seconds)
     options = RunnerOptions(
         limits_of(settings),
         WindowTimeouts(window_seconds=settings.request_timeout_seconds),
         values=settings.values,
     )
-    return JobRunner(store, ServiceEngine(service), options)
+    reader = DocumentReader(partial(service.metrics.count, "document_processes_lost"))
+    return JobRunner(store, ServiceEngine(service), options, reader)
 
 
 def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from service.api.checks import AUTO, check_languages, served_pair
 from service.api.context import RequestContext
-from service.api.errors import ApiError, invalid, status_of_code
+from service.api.errors import ApiError, invalid, status_of, status_of_code
 from service.api.request_body import UploadedFile
 from service.api.schemas.common import ApiKey, Fields, FormalityField, Glossary, Model, OptionalWholeNumber, Text
 from service.api.state import Service
@@ -26,9 +26,9 @@ from service.documents.format import (
     translated_name,
     written_extension,
 )
+from service.documents.jobs.files import in_files
 from service.documents.jobs.job import Job, new_id
-from service.documents.jobs.runner import FILES as FILE_POOL
-from service.documents.jobs.runner import NO_ROOM, JobRunner
+from service.documents.jobs.runner import NO_ROOM, JobRunner, JobsUnavailable
 from service.documents.jobs.store import StoreFull
 from service.engine import MAX_BEAM_SIZE, TextTranslator
 from service.engine import Glossary as LoadedGlossary
@@ -156,12 +156,17 @@ async def submit(jobs: JobRunner, job: Job, content: bytes) -> Job:
         ) from None
     except OSError as error:
         log.error("jobs cannot be written; see TRANSLUCENT_JOBS_DIR", **describe_exception(error))
-        raise ApiError(NO_ROOM, status=503, code="jobs_unavailable", headers={"Retry-After": "30"}) from None
+        raise ApiError(
+            NO_ROOM,
+            status=status_of(JobsUnavailable),
+            code=JobsUnavailable.code,
+            headers={"Retry-After": "30"},
+        ) from None
 
 
 async def find(jobs: JobRunner, job_id: str) -> Job | None:
     """Return a job, or None if there is none of this id."""
-    return await FILE_POOL.run(lambda: jobs.store.get(job_id))
+    return await in_files(lambda: jobs.store.get(job_id))
 
 
 async def find_own(jobs: JobRunner, job_id: str, context: RequestContext) -> Job:
@@ -191,7 +196,7 @@ def failure(job: Job | None) -> ApiError:
 async def file_response(jobs: JobRunner, job: Job) -> Response:
     """Return the translated document, named after the original and the language."""
     try:
-        content = await FILE_POOL.run(lambda: jobs.store.read_output(job))
+        content = await in_files(lambda: jobs.store.read_output(job))
     except OSError:
         raise unknown_job() from None
     name = translated_name(job.file_name, job.target)

@@ -141,13 +141,17 @@ class Format:
         """Return whether the libraries of this format are installed."""
         return all(importlib.util.find_spec(name) is not None for name in self.needs)
 
-    def read(self, data: bytes, options: ReadOptions) -> Document:
-        """Return a document; raise DocumentError."""
+    def check_installed(self) -> None:
+        """Raise FormatNotInstalled if the libraries of this format are not installed."""
         if not self.installed:
             raise FormatNotInstalled(
                 f"This server cannot read {self.name}, because {', '.join(self.needs)} is not installed; "
                 f"the operator can install the extra: {installation('documents')}."
             )
+
+    def read(self, data: bytes, options: ReadOptions) -> Document:
+        """Return a document; raise DocumentError."""
+        self.check_installed()
         read: Callable[[bytes, ReadOptions], Document] = pkgutil.resolve_name(f"{__package__}.formats.{self.reader}")
         return read(data, options)
 

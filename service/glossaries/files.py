@@ -11,20 +11,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 
-from service.documents.errors import DocumentError
 from service.engine import canonical
-from service.extras import installation
 from service.glossaries.checks import Entry, InvalidGlossary
+from service.glossaries.tbx import TAG, tbx_concepts
 
 MOST_BYTES = 20 * 2**20
 ENDINGS = (".tsv", ".csv", ".tbx")
-_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 _FILE = re.compile(
-    rf"(?P<name>[\w-]{{1,64}})(?:\.(?P<source>{_TAG.pattern})-(?P<target>{_TAG.pattern}))?\.(?:tsv|csv|tbx)"
+    rf"(?P<name>[\w-]{{1,64}})(?:\.(?P<source>{TAG.pattern})-(?P<target>{TAG.pattern}))?\.(?:tsv|csv|tbx)"
 )
-_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 Pair = tuple[str, str]
 Entries = dict[Pair, list[Entry]]
@@ -54,9 +50,7 @@ def names_languages(path: Path) -> bool:
     with path.open("rb") as file:
         first = file.readline(1000).decode("utf-8-sig", "replace")
     cells = [cell.strip() for cell in first.split("," if path.suffix == ".csv" else "\t")]
-    return (
-        len(cells) > 1 and all(map(_TAG.fullmatch, cells)) and all(len(cell.partition("-")[0]) == 2 for cell in cells)
-    )
+    return len(cells) > 1 and all(map(TAG.fullmatch, cells)) and all(len(cell.partition("-")[0]) == 2 for cell in cells)
 
 
 def read_entries(path: Path, pair: Pair | None) -> Entries:
@@ -66,7 +60,7 @@ def read_entries(path: Path, pair: Pair | None) -> Entries:
     if len(data) > MOST_BYTES:
         raise InvalidGlossary(f"The file has more than {MOST_BYTES // 2**20} MiB.")
     if path.suffix == ".tbx":
-        return _of_concepts(_tbx_concepts(data), pair)
+        return _of_concepts(tbx_concepts(data), pair)
     rows = _rows(data, "\t" if path.suffix == ".tsv" else ",")
     if pair is not None:
         return {pair: [_entry(number, row) for number, row in rows]}
@@ -98,7 +92,7 @@ Concept = Mapping[str, Sequence[str]]  # the terms of one concept, by language
 
 def _table_concepts(rows: Sequence[tuple[int, list[str]]]) -> Iterator[Concept]:
     header = [cell.strip() for cell in rows[0][1]] if rows else []
-    if len(header) < 2 or not all(map(_TAG.fullmatch, header)):
+    if len(header) < 2 or not all(map(TAG.fullmatch, header)):
         raise InvalidGlossary(
             "The first row must name the language of each column, such as en and fr; or name the pair in the name of "
             "the file, as in NAME.en-fr.csv."
@@ -108,30 +102,6 @@ def _table_concepts(rows: Sequence[tuple[int, list[str]]]) -> Iterator[Concept]:
         if len(row) > len(languages):
             raise InvalidGlossary(f"Line {number} has more columns than the first row has languages.")
         yield {language: [cell] for language, cell in zip(languages, row, strict=False) if cell.strip()}
-
-
-def _tbx_concepts(data: bytes) -> Iterator[Concept]:
-    """Yield the terms of each concept: termEntry, langSet in TBX 2, conceptEntry, langSec in TBX 3."""
-    for concept in _parsed(data).iter("{*}termEntry", "{*}conceptEntry"):
-        terms: dict[str, list[str]] = {}
-        for section in concept.iter("{*}langSet", "{*}langSec"):
-            tag = section.get(_XML_LANG, "")
-            found = (" ".join("".join(term.itertext()).split()) for term in section.iter("{*}term"))
-            if _TAG.fullmatch(tag):
-                terms.setdefault(canonical(tag), []).extend(filter(None, found))
-        yield terms
-
-
-def _parsed(data: bytes) -> Any:
-    """Return the root of an XML file, without entities, network or document type."""
-    try:
-        from service.documents.untrusted import parse_xml
-    except ImportError:
-        raise InvalidGlossary(f"TBX needs the extra documents: {installation('documents')}.") from None
-    try:
-        return parse_xml(data, "The file", with_doctype=True)
-    except DocumentError as error:
-        raise InvalidGlossary(error.message) from None
 
 
 def _of_concepts(concepts: Iterable[Concept], pair: Pair | None) -> Entries:

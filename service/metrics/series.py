@@ -62,6 +62,10 @@ COUNTERS = {
     "rate_limit_storage_failures": ("Failed calls to the Redis server that counts requests",),
     "model_changes": ("Bundles that were loaded or unloaded while the server was running, by result", "result"),
     "engine_restarts": ("Engine processes and models that ended and were restarted or given up", "what"),
+    "document_processes_lost": (
+        "Processes of documents that crashed or were killed: of one document that broke a limit, or the zygote",
+        "process",
+    ),
     "sentences_cancelled": ("Sentences cancelled because the client disconnected", "model"),
     "rejected": ("Requests that were refused, and sentences past their deadline, by reason", "model", "reason"),
     "engine_failures": ("Failed runs of the model; every sentence of the batch fails with its run", "model"),
@@ -119,6 +123,7 @@ WORDS = {
     ),
     "model_changes": ("added", "replaced", "unloaded", "refused"),
     "engine_restarts": ("process", "model", "given_up"),
+    "document_processes_lost": ("document", "zygote"),
 }
 
 

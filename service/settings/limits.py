@@ -183,7 +183,10 @@ class LimitSettings(AccessSettings):
         shown="a temporary folder",
     )
     jobs_max_mb: int = setting(
-        2048, "Most disk space of all jobs together, in MiB; when a document does not fit, it gets 503", ge=1
+        2048,
+        "Most disk space of all jobs together, in MiB; when a document does not fit, it gets 503. Without a folder of "
+        "jobs at most half of the disk of the temporary folder",
+        ge=1,
     )
     job_retention_seconds: float = setting(
         86_400.0,

@@ -13,7 +13,7 @@ import pytest
 from service.documents.jobs.job import from_json, to_json
 from service.documents.jobs.runner import JobRunner
 from service.documents.jobs.store import StoreFull
-from tests.support.jobs import LONG, Gate, dummy, finished, job_of, listed, store_at
+from tests.support.jobs import LONG, Gate, dummy, finished, job_of, listed, runner_of, store_at
 from tests.support.polling import wait_until_async
 
 OpenRunner = Callable[..., JobRunner]
@@ -100,7 +100,7 @@ async def test_a_job_whose_disk_is_full_fails_at_once_and_makes_room(
     assert {*listed(tmp_path / job.id)} == {"job.json", "lock"}
 
 
-def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next(
+async def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -110,13 +110,31 @@ def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next(
     other.mkdir()
     assert killed._in_use is not None
     killed._in_use.close()  # as the end of a process does
-    for folder in tmp_path.iterdir():
-        os.utime(folder, (0, 0))
-    last = store_at(None)
-    last.add(job_of(), LONG)
-    assert {*tmp_path.iterdir()} == {other, *(each._made for each in (alive, last) if each._made)}
-    for store in (alive, last):
-        store.close()
+    for store in (killed, alive):
+        os.utime(store._root() / "lock", (0, 0))
+    await runner_of(store_at(None), dummy()).stop()
+    assert len(listed(tmp_path)) == 3, "a runner that does not run removes nothing"
+    runner = runner_of(store_at(None), dummy())
+    runner.start()
+    await wait_until_async(lambda: {*tmp_path.iterdir()} == {other, alive._made})
+    await runner.stop()
+    alive.close()
+
+
+async def test_a_folder_that_somebody_removes_is_made_again(
+    tmp_path: Path, open_runner: OpenRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for folder in (tmp_path / "jobs", None):
+        store = store_at(folder)
+        runner = open_runner(dummy(), store)
+        job = await finished(runner, await runner.submit(job_of(), LONG))
+        root = store._root()
+        await wait_until_async(lambda files=root / job.id: len(listed(files)) == 3)  # type: ignore[misc]
+        shutil.rmtree(root)
+        assert not [*store.ids()]
+        assert (await finished(runner, await runner.submit(job_of(), LONG))).state == "done"
+        await runner.stop()
 
 
 async def test_without_a_folder_jobs_are_gone_after_the_end(

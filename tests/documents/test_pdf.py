@@ -7,7 +7,6 @@ import pytest
 
 from service.documents.errors import DocumentError, UnsafeDocument, UnsupportedDocument
 from service.documents.format import translated_name
-from service.documents.formats import pdf
 from tests.support.documents import pdf_with_text, through
 
 WRAPPED = ["The first line of a paragraph is so long that it goes", "on in the next line with a hyphen-", "ated word."]
@@ -97,9 +96,3 @@ def test_files_without_readable_text_are_refused_by_name() -> None:
         through("a.pdf", pdf_with_text([], picture=True))
     with pytest.raises(UnsupportedDocument, match="no text"):
         through("a.pdf", pdf_with_text([]))
-
-
-def test_a_file_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "WAIT_SECONDS", 0)
-    with pytest.raises(DocumentError, match="too much time"):
-        through("a.pdf", pdf_with_text(["Words"]))

@@ -1,9 +1,12 @@
-"""The record of one job, as it is kept on disk; it holds no text of the document."""
+"""The record of one job, as it is kept on disk; it holds no text of the document.
+
+What a job says about its translation in words of it is kept beside the record, and deleted with the translation.
+"""
 
 import json
 import re
 import secrets
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 from service.engine import Formality
@@ -12,6 +15,7 @@ Entries = tuple[tuple[str, tuple[str, ...]], ...]  # source terms and the accept
 State = Literal["queued", "running", "done", "failed"]
 FINISHED: frozenset[State] = frozenset({"done", "failed"})
 LINK_SECONDS = 3600.0
+DOUBTS = ("doubtful", "formality_note")
 JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
@@ -64,7 +68,19 @@ def new_id() -> str:
 
 def to_json(job: Job) -> str:
     """Return the record as JSON."""
-    return json.dumps(asdict(job), ensure_ascii=False)
+    return json.dumps({name: value for name, value in asdict(job).items() if name not in DOUBTS}, ensure_ascii=False)
+
+
+def doubts_to_json(job: Job) -> str:
+    """Return what quotes the translation as JSON; an empty string if there is nothing."""
+    doubts = {name: getattr(job, name) for name in DOUBTS}
+    return json.dumps(doubts, ensure_ascii=False) if any(doubts.values()) else ""
+
+
+def with_doubts(job: Job, text: str) -> Job:
+    """Return a job with what quotes its translation; raise ValueError."""
+    values = json.loads(text)
+    return replace(job, **{name: _tuples(values.get(name)) for name in DOUBTS})
 
 
 def from_json(text: str) -> Job:

@@ -6,15 +6,17 @@ disk, with the part that is translated.
 
 import asyncio
 import contextlib
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, Protocol
 
 from service.documents.errors import DocumentError
-from service.documents.format import Limits, ReadOptions, check_segments, format_named
+from service.documents.format import Limits, ReadOptions
+from service.documents.jobs.files import in_files
 from service.documents.jobs.job import Job
-from service.documents.jobs.store import JobStore
+from service.documents.jobs.progress import Progress, digest_of
+from service.documents.jobs.store import JobStore, remove_left_behind
+from service.documents.sandbox.reader import DocumentReader
 from service.documents.translating import (
     Translated,
     WindowTimeouts,
@@ -25,9 +27,10 @@ from service.documents.translating import (
     translate_segments,
 )
 from service.engine import (
-    BoundedPool,
+    TEXT_POOL,
     EngineError,
     Glossary,
+    NotReady,
     TextTranslator,
     TranslationOptions,
     ValueHandling,
@@ -37,28 +40,15 @@ from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
 
-Result = TypeVar("Result")
-
 POLL_SECONDS = 2.0
 AUTO = "auto"
-MOST_ATTEMPTS = 3  # a document that ends the process, by its use of memory for example, is not tried for ever
+MOST_ATTEMPTS = 3  # a document that ends the server, which none should, is not tried for ever
 FAILED = "The server failed on this document. Send it again; if that fails again, ask the operator."
 NO_ROOM = "The server has no room to keep this document at present; try again later, or ask the operator."
-DOCUMENTS = BoundedPool("documents", 2, 64)  # reading and writing documents
-FILES = BoundedPool("files of jobs", 4, 2048)
 
 
-async def in_files(work: Callable[[], Result]) -> Result:
-    """Do work on files in a thread; it is complete when this returns, also if the task is cancelled meanwhile.
-
-    Otherwise a late write could follow the release of the job's lock, and meet the writes of its next owner.
-    """
-    task = asyncio.ensure_future(FILES.run(work))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
+class JobsUnavailable(NotReady):
+    """The disk of the jobs is full or cannot be written."""
 
 
 class Engine(Protocol):
@@ -86,12 +76,15 @@ class RunnerOptions:
 
 
 class JobRunner:
-    """The jobs of one process."""
+    """The jobs of one process; each document is read and written in a process of its own."""
 
-    def __init__(self, store: JobStore, engine: Engine, options: RunnerOptions) -> None:
+    def __init__(
+        self, store: JobStore, engine: Engine, options: RunnerOptions, reader: DocumentReader | None = None
+    ) -> None:
         self.store = store
         self._engine = engine
         self._options = options
+        self._reader = reader or DocumentReader()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
@@ -100,6 +93,7 @@ class JobRunner:
     def start(self) -> None:
         """Begin to run jobs, also those that an earlier process has left."""
         if self._loop is None and not self._stopping:
+            self._reader.start()
             self._loop = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
@@ -110,6 +104,7 @@ class JobRunner:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+        await self._reader.stop()
         self.store.close()
 
     async def submit(self, job: Job, data: bytes) -> Job:
@@ -147,12 +142,14 @@ class JobRunner:
         changed.set()
 
     async def _run(self) -> None:
+        with contextlib.suppress(OSError):
+            await in_files(remove_left_behind)
         while True:
             changed = self._changed
             try:
                 await in_files(self.store.expire)
                 await self._begin_jobs()
-            except (OSError, EngineError) as error:
+            except Exception as error:  # otherwise no document would be translated until the restart
                 log.error("jobs cannot be read", **describe_exception(error))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._options.poll_seconds):
@@ -185,7 +182,7 @@ class JobRunner:
             raise
         finally:
             if outcome == "cancelled":
-                self.store.remove(job_id)
+                await in_files(lambda: self.store.remove(job_id))
             claim.close()
             del self._running[job_id]
             if outcome is not None and job is not None:
@@ -201,7 +198,7 @@ class JobRunner:
             return "refused" if isinstance(error, DocumentError) else "failed"
         except OSError as error:
             log.error("jobs cannot be written; see TRANSLUCENT_JOBS_DIR", **describe_exception(error))
-            await self._fail(job, EngineError(NO_ROOM))
+            await self._fail(job, JobsUnavailable(NO_ROOM))
         except Exception as error:
             log.error("a document failed", format=job.format, **describe_exception(error))
             await self._fail(job, EngineError(FAILED))
@@ -220,14 +217,12 @@ class JobRunner:
         await in_files(lambda: self.store.save(job))
         options = ReadOptions(job.target, self._options.limits, job.columns, job.header, job.metadata)
         data = await in_files(lambda: self.store.read_input(job))
-        document = await DOCUMENTS.run(lambda: format_named(job.format).read(data, options))
-        segments = [*document.segments]
-        check_segments(segments, self._options.limits)
+        document = await self._reader.read(data, job.format, options)
+        segments = document.segments
         job = await self._with_source(job, segments)
         legs = self._engine.legs(job.detected or job.source, job.target, job.model)
         glossary = self._engine.glossary(job) if legs else None
         progress = Progress(self.store, replace(job, segments=len(segments)), digest_of(legs, glossary))
-        translations = [Translated(segment) for segment in segments]
         if legs:
             known = await progress.begin()
             search = TranslationOptions(
@@ -236,8 +231,10 @@ class JobRunner:
             translations = await translate_segments(
                 legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
             )
-        output = await DOCUMENTS.run(lambda: document.write([each.text for each in translations]))
-        done = await DOCUMENTS.run(
+        else:
+            translations = [Translated(segment) for segment in segments]
+        output = await self._reader.write(document, [each.text for each in translations])
+        done = await TEXT_POOL.run(
             lambda: replace(
                 progress.job,
                 state="done",
@@ -251,43 +248,10 @@ class JobRunner:
         await in_files(lambda: self.store.finish(done, output))
         return "done"
 
-    async def _with_source(self, job: Job, segments: list[str]) -> Job:
+    async def _with_source(self, job: Job, segments: Sequence[str]) -> Job:
         if job.source != AUTO or not segments:
             return job
-        found = await self._engine.detect(sample(segments))
+        found = await self._engine.detect(await TEXT_POOL.run(lambda: sample(segments)))
         if found is None:
             raise DocumentError("The language of the document was not recognised; name it in the field source.")
         return replace(job, detected=found)
-
-
-def digest_of(legs: Sequence[TextTranslator], glossary: Glossary | None) -> str:
-    """Return the digest of what the parts of a translation depend on; those of another are not used after a restart."""
-    made_by = [*(leg.info.digest for leg in legs), "" if glossary is None else repr(glossary.terms)]
-    return hashlib.sha256("\n".join(made_by).encode("utf-8", "replace")).hexdigest()
-
-
-class Progress:
-    """The finished part of a job, on disk."""
-
-    def __init__(self, store: JobStore, job: Job, digest: str) -> None:
-        self._store = store
-        self._digest = digest
-        self.job = job
-
-    async def begin(self) -> dict[str, Translated]:
-        """Return the translations from before a restart, unless another model or glossary made them."""
-        parts = await in_files(lambda: self._store.parts(self.job, self._digest))
-        await self._save(replace(self.job, segments_done=min(len(parts), self.job.segments)))
-        return {segment: Translated(*part) for segment, part in parts.items()}
-
-    async def add(self, window: dict[str, Translated]) -> None:
-        """Keep a window; raise CancelledError if another process has cancelled the job."""
-        if await in_files(lambda: self._store.is_cancelled(self.job.id)):
-            raise asyncio.CancelledError
-        await in_files(lambda: self._store.add_parts(self.job, self._digest, window))
-        done = min(self.job.segments_done + len(window), self.job.segments)
-        await self._save(replace(self.job, segments_done=done, attempts=0))
-
-    async def _save(self, job: Job) -> None:
-        self.job = job
-        await in_files(lambda: self._store.save(job))

@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,11 +20,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from service.documents.format import MIB
-from service.documents.jobs.job import JOB_ID, Job, from_json, to_json
+from service.documents.jobs.job import JOB_ID, Job, doubts_to_json, from_json, to_json, with_doubts
 
 TEMPORARY = "translucent-jobs-"
-SETTLED_SECONDS = 10.0
+SETTLED_SECONDS = 2.0
 RECORD, INPUT, OUTPUT, PARTS, LOCK, CANCEL = "job.json", "input", "output", "parts.", "lock", "cancel"
+DOUBTS = "doubts.json"  # what a job says of its translation, in words of it
 FURTHER_FILES = 3  # times the size of a document that its parts, its translation and a draft of that may need
 LEAST_FREE = 65_536  # bytes for records
 
@@ -60,9 +62,9 @@ def remove_left_behind() -> None:
     """Remove the temporary folders of our servers that were killed, and could not do it themselves."""
     for folder in Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*"):
         with contextlib.suppress(OSError):
-            status = folder.lstat()
-            is_new = time.time() - status.st_mtime < SETTLED_SECONDS  # its server may not have locked it yet
-            if folder.is_symlink() or status.st_uid != os.getuid() or is_new or not (folder / LOCK).exists():
+            if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
+                continue
+            if time.time() - (folder / LOCK).lstat().st_mtime < SETTLED_SECONDS:  # it may not be locked yet
                 continue
             claim = locked(folder / LOCK)
             if claim is not None:
@@ -79,6 +81,7 @@ class JobStore:
         self._given = folder
         self._made: Path | None = None
         self._in_use: BinaryIO | None = None  # of a temporary folder
+        self._making = threading.Lock()
         self._room = room
         self.retention_seconds = retention_seconds
         self.clock = clock
@@ -86,18 +89,21 @@ class JobStore:
     @property
     def exists(self) -> bool:
         """Return whether there is a folder, in which jobs may be."""
-        return self._made is not None or (self._given is not None and self._given.is_dir())
+        folder = self._given or self._made
+        return folder is not None and folder.is_dir()
 
     def _root(self) -> Path:
-        if self._made is None:
-            if self._given is None:
-                remove_left_behind()
+        """Return the folder, which is made if there is none; somebody may have removed it."""
+        with self._making:
+            if self._given is not None:
+                self._given.mkdir(mode=0o700, parents=True, exist_ok=True)
+                return self._given
+            if self._made is None or not self._made.is_dir():
+                if self._in_use is not None:
+                    self._in_use.close()
                 self._made = Path(tempfile.mkdtemp(prefix=TEMPORARY))
                 self._in_use = locked(self._made / LOCK)
-            else:
-                self._given.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._made = self._given
-        return self._made
+            return self._made
 
     def close(self) -> None:
         """Remove the temporary folder, if there is one."""
@@ -142,8 +148,12 @@ class JobStore:
         """Return a job; None if there is none of this id, or if it has been cancelled."""
         if not self.exists or not JOB_ID.fullmatch(job_id) or (self._root() / job_id / CANCEL).exists():
             return None
+        folder = self._root() / job_id
         try:
-            return from_json((self._root() / job_id / RECORD).read_text("utf-8", "surrogatepass"))
+            job = from_json((folder / RECORD).read_text("utf-8", "surrogatepass"))
+            if not job.is_finished or not (folder / DOUBTS).exists():
+                return job
+            return with_doubts(job, (folder / DOUBTS).read_text("utf-8", "surrogatepass"))
         except (OSError, ValueError):
             return None
 
@@ -171,6 +181,8 @@ class JobStore:
         job = replace(job, glossary=None)
         if output is not None:
             _write(folder / OUTPUT, output)
+            if doubts := doubts_to_json(job):
+                _write(folder / DOUBTS, doubts.encode("utf-8", "surrogatepass"))
             self.save(job)
         for path in (folder / INPUT, *folder.glob(f"{PARTS}*")):
             path.unlink(missing_ok=True)
@@ -180,13 +192,14 @@ class JobStore:
     def add_parts(self, job: Job, digest: str, parts: Mapping[str, object]) -> None:
         """Keep a part of the translation that models and a glossary of a digest made, so that it survives a restart."""
         with open(self._root() / job.id / f"{PARTS}{digest}", "ab", opener=_for_the_owner) as file:
-            file.write(json.dumps(dict(parts), ensure_ascii=False).encode() + b"\n")
+            # A line of its own also after one that was cut off.
+            file.write(b"\n" + json.dumps(dict(parts), ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
     def parts(self, job: Job, digest: str) -> dict[str, Any]:
         """Return what was translated before a restart; a line that was cut off is left out."""
         found: dict[str, Any] = {}
         with contextlib.suppress(FileNotFoundError):
-            for line in (self._root() / job.id / f"{PARTS}{digest}").read_text("utf-8", "replace").splitlines():
+            for line in (self._root() / job.id / f"{PARTS}{digest}").read_bytes().split(b"\n"):
                 with contextlib.suppress(ValueError):
                     found.update(json.loads(line))
         return found
