@@ -4,7 +4,7 @@ import json
 import struct
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 LENGTH = struct.Struct("!I")
 BATCH = 32_768  # characters of texts in a frame, so that no frame keeps the server's event loop busy
@@ -18,11 +18,24 @@ class Message(NamedTuple):
     texts: Sequence[str] = ()  # the segments of a document, or their translations
 
 
+class File(Protocol):
+    """A channel as a file."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return so many bytes, or fewer at the end."""
+
+    def write(self, data: bytes, /) -> int:
+        """Write bytes."""
+
+    def flush(self) -> None:
+        """Send what is written."""
+
+
 class MessageTooLong(OSError):
     """A frame is longer than an answer may be."""
 
 
-def send(file: BinaryIO, message: Message) -> None:
+def send(file: File, message: Message) -> None:
     """Send a message."""
     for frame in _frames(message):
         file.write(LENGTH.pack(len(frame)))
@@ -30,7 +43,7 @@ def send(file: BinaryIO, message: Message) -> None:
     file.flush()
 
 
-def receive(file: BinaryIO) -> Message:
+def receive(file: File) -> Message:
     """Return the next message; raise EOFError if the other side is gone."""
     head, data = json.loads(_frame(file)), _frame(file)
     texts: list[str] = []
@@ -39,7 +52,7 @@ def receive(file: BinaryIO) -> Message:
     return Message(head, data, texts)
 
 
-def _frame(file: BinaryIO) -> bytes:
+def _frame(file: File) -> bytes:
     before = file.read(LENGTH.size)
     size = LENGTH.unpack(before)[0] if len(before) == LENGTH.size else 0
     frame = file.read(size)
