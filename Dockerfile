@@ -3,33 +3,43 @@
 #   docker build --target gpu -t translucent:gpu .             NVIDIA GPU; CUDA comes from ONNX Runtime's own packages
 # podman needs `--format docker`; otherwise the HEALTHCHECK is lost. docs/deploy.md says how to run the images.
 # The build uses the newest patches of Python and Debian; for reproducible builds give a digest:
-# --build-arg PYTHON=docker.io/library/python@sha256:…
+# --build-arg PYTHON=docker.io/library/python:3.13-slim@sha256:…
+# Python packages are those of deploy/locked, whose files pip compares with their SHA-256 (`make locked` writes them).
 ARG PYTHON=docker.io/library/python:3.13-slim
 
-# Dependencies, in a layer that changes only with pyproject.toml and constraints.txt.
 FROM ${PYTHON} AS base
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 # pip stays outside the environment, and so outside the image.
 RUN python -m venv --without-pip /opt/translucent
 WORKDIR /build
-COPY pyproject.toml constraints.txt README.md LICENSE ./
-COPY deploy/wheel.py deploy/wheel.py
-# Empty packages: pip can then install what the project needs before it sees the project's code.
-RUN mkdir service training translucent_mt && touch translucent_mt/__init__.py
+COPY deploy/locked locked
 
-FROM base AS cpu-packages
-RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[cpu,documents,import,png,tracing]'
+# The project's own wheel.
+FROM base AS wheel
+RUN python -m venv /opt/build
+RUN /opt/build/bin/pip install --require-hashes --requirement locked/build.txt
+COPY pyproject.toml README.md LICENSE ./
+COPY deploy/wheel.py deploy/wheel.py
 COPY service service
 COPY training training
 COPY translucent_mt translucent_mt
-RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .
+RUN /opt/build/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /wheel .
+
+# Dependencies first, in a layer that changes only with them.
+FROM base AS cpu-packages
+RUN python -m pip --python /opt/translucent/bin/python install --require-hashes --requirement locked/cpu.txt
+COPY --from=wheel /wheel /wheel
+RUN python -m pip --python /opt/translucent/bin/python install --no-deps /wheel/*.whl
 
 FROM base AS gpu-packages
-RUN python -m pip --python /opt/translucent/bin/python install --constraint constraints.txt '.[gpu,documents,import,png,tracing]'
-COPY service service
-COPY training training
-COPY translucent_mt translucent_mt
-RUN python -m pip --python /opt/translucent/bin/python install --no-deps --force-reinstall .
+RUN python -m pip --python /opt/translucent/bin/python install --require-hashes --requirement locked/gpu.txt
+COPY --from=wheel /wheel /wheel
+RUN python -m pip --python /opt/translucent/bin/python install --no-deps /wheel/*.whl
+
+# Bundles that every user may read and nobody may execute, whatever the modes of the checkout are.
+FROM base AS models
+COPY models /models
+RUN find /models -type d -exec chmod 755 {} + && find /models -type f -exec chmod 644 {} +
 
 # The common part of both images; it needs neither a writable root file system nor a network.
 FROM ${PYTHON} AS runtime
@@ -62,10 +72,10 @@ ENV TRANSLUCENT_DEVICE=cuda \
     NVIDIA_VISIBLE_DEVICES=all \
     NVIDIA_DRIVER_CAPABILITIES=compute,utility
 COPY --from=gpu-packages /opt/translucent /opt/translucent
-COPY --chmod=755 models /models
+COPY --from=models /models /models
 
 # The last stage is the default target.
 FROM runtime AS cpu
 ENV TRANSLUCENT_DEVICE=cpu
 COPY --from=cpu-packages /opt/translucent /opt/translucent
-COPY --chmod=755 models /models
+COPY --from=models /models /models

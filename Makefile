@@ -26,9 +26,12 @@ SUPPLY_PROGRAMS := 'cyclonedx-bom>=7.0' 'pip-audit>=2.9'
 # What `make release-check` uses, in an environment of its own.
 RELEASE := $(VENV)/release/bin
 RELEASE_PROGRAMS := build check-wheel-contents twine uv zizmor
+# The images' packages: for every Linux and Python, without an address of an index.
+LOCK := $(RELEASE)/uv pip compile --quiet --universal --generate-hashes --constraint constraints.txt --no-header --no-annotate
+IMAGE_EXTRAS := --extra documents --extra import --extra png --extra tracing
 SBOM := build/sbom-$(ACCELERATOR).cdx.json
 
-.PHONY: help serve test lint format book docs sbom audit resolve release-check containers bench bench-soak gpu-check clean
+.PHONY: help serve test lint format book docs sbom audit resolve locked release-check containers bench bench-soak gpu-check clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +69,10 @@ audit: $(VENV)/supply-installed ## Ask the public service for vulnerabilities of
 
 resolve: $(VENV)/release-installed ## Resolve every extra for every Python and system (needs the network)
 	$(BIN)/python -m deploy.resolve --uv $(RELEASE)/uv
+
+locked: $(VENV)/release-installed ## Write the packages of the images with the hashes of their files (needs the network)
+	for kind in cpu gpu; do $(LOCK) pyproject.toml --output-file deploy/locked/$$kind.txt --extra $$kind $(IMAGE_EXTRAS) > /dev/null; done
+	echo hatchling | $(LOCK) - --output-file deploy/locked/build.txt > /dev/null
 
 release-check: resolve docs ## Build site, wheel and sdist, use them with every Python that is here, check the workflows
 	$(RELEASE)/zizmor --offline --persona auditor .github/workflows

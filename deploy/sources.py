@@ -10,8 +10,8 @@ ROOT = Path(__file__).parents[1]
 LABEL = "translucent.sources"
 # The files that .dockerignore lets through, and those that define the build.
 PARTS = (
-    "Dockerfile", ".dockerignore", "pyproject.toml", "constraints.txt", "README.md", "LICENSE",
-    "service", "training", "translucent_mt", "deploy/wheel.py", "models",
+    "Dockerfile", ".dockerignore", "pyproject.toml", "README.md", "LICENSE",
+    "service", "training", "translucent_mt", "deploy/locked", "deploy/wheel.py", "models",
 )  # fmt: skip
 
 

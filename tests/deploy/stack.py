@@ -18,6 +18,7 @@ from tests.support.server import free_port
 
 IMAGE = "localhost/translucent"
 PROMETHEUS_IMAGE = "docker.io/prom/prometheus:v2"
+METRICS_TOKEN = "a-token-of-the-tests"
 EXAMPLE = {"q": "I lost.", "source": "en", "target": "fr"}
 
 
@@ -111,6 +112,8 @@ def up(*services: str, override: Path | None = None) -> Iterator[Stack]:
         "PROMETHEUS_IMAGE": PROMETHEUS_IMAGE,
         "PORT": str(stack.port),
         "PROMETHEUS_PORT": str(stack.prometheus_port),
+        "GRAFANA_PASSWORD": "of-the-tests",
+        "METRICS_TOKEN": METRICS_TOKEN,
     }
 
     def compose(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -124,4 +127,5 @@ def up(*services: str, override: Path | None = None) -> Iterator[Stack]:
         yield stack
     finally:
         compose("down", "-v")
-        subprocess.run(["podman", "network", "rm", f"{stack.project}_default"], capture_output=True, check=False)
+        networks = [f"{stack.project}_{name}" for name in ("default", "scraping", "dashboards")]
+        subprocess.run(["podman", "network", "rm", *networks], capture_output=True, check=False)

@@ -9,11 +9,12 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
 from deploy.sources import ROOT
-from tests.deploy.stack import IMAGE, PROMETHEUS_IMAGE, Stack, missing, podman, up
+from tests.deploy.stack import IMAGE, METRICS_TOKEN, PROMETHEUS_IMAGE, Stack, missing, podman, up
 from tests.support.polling import wait_until
 
 REASON = missing(IMAGE, PROMETHEUS_IMAGE, programs=("podman", "podman-compose"))
@@ -43,9 +44,16 @@ def test_it_runs_as_nobody_with_no_rights_on_a_read_only_root(stack: Stack) -> N
 
 
 def test_it_brings_no_torch_no_pip_and_reports_to_nobody(stack: Stack) -> None:
-    code = "import importlib.util as u; print([m for m in ('torch', 'lightning', 'onnx', 'pip') if u.find_spec(m)])"
+    code = "import importlib.util as u; print([m for m in ('torch', 'lightning', 'pip') if u.find_spec(m)])"
     assert stack.inside("/opt/translucent/bin/python", "-c", code) == "[]"
     assert "Microsoft" not in stack.inside("find", "/tmp")
+
+
+def test_its_metrics_are_for_prometheus_alone(stack: Stack) -> None:
+    address = f"http://127.0.0.1:{stack.port}/metrics"
+    assert httpx.get(address).status_code == 403
+    assert httpx.get(address, headers={"Authorization": f"Bearer {METRICS_TOKEN}"}).status_code == 200
+    assert "METRICS_TOKEN" not in podman("exec", stack.prometheus, "sh", "-c", "tr '\\0' '\\n' < /proc/1/environ")
 
 
 def rules_of(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:

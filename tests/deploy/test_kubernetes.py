@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from deploy import prometheus_rule
 from service.metrics import Metrics
 from service.settings import PREFIX, Settings, variable
 
@@ -24,11 +25,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def render(folder: Path) -> Manifests:
+def documents(folder: Path) -> list[dict[str, Any]]:
     command = ["kubectl", "kustomize"] if shutil.which("kubectl") else ["kustomize", "build"]
     done = subprocess.run([*command, str(folder)], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    return {document["kind"]: document for document in yaml.safe_load_all(done.stdout) if document}
+    return [document for document in yaml.safe_load_all(done.stdout) if document]
+
+
+def render(folder: Path) -> Manifests:
+    return {document["kind"]: document for document in documents(folder)}
 
 
 @pytest.fixture(scope="module", params=OVERLAYS)
@@ -79,11 +84,19 @@ def test_the_pod_is_locked_down_and_only_some_may_reach_it(manifests: Manifests)
     locked = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
     assert container["securityContext"] == locked
     assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/tmp"}
-    assert {"secretRef": {"name": "translucent-secrets", "optional": True}} in container["envFrom"]
+    assert {"secretRef": {"name": "translucent-secrets"}} in container["envFrom"]
+    token = {"secretKeyRef": {"name": "translucent-secrets", "key": variable("metrics_token")}}
+    assert container["env"] == [{"name": variable("metrics_token"), "valueFrom": token}], "/metrics would be open"
     policy = manifests["NetworkPolicy"]["spec"]
     assert policy["egress"] == []
-    clients = [{"podSelector": {}}, {"namespaceSelector": {"matchLabels": {"translucent/client": "true"}}}]
-    assert [rule["from"] for rule in policy["ingress"]] == [clients]
+    label = {"matchLabels": {"translucent/client": "true"}}
+    assert [rule["from"] for rule in policy["ingress"]] == [[{"podSelector": label}, {"namespaceSelector": label}]]
+
+
+def test_documents_in_progress_fit_into_the_temporary_folder(manifests: Manifests) -> None:
+    [volume] = manifests["Deployment"]["spec"]["template"]["spec"]["volumes"]
+    room = int(volume["emptyDir"]["sizeLimit"].removesuffix("Mi"))
+    assert int(manifests["ConfigMap"]["data"][variable("jobs_max_mb")]) <= room / 2
 
 
 def test_replicas_follow_a_metric_that_the_service_shows(manifests: Manifests) -> None:
@@ -102,17 +115,50 @@ def test_the_gpu_overlay_asks_for_a_gpu_and_insists_on_it() -> None:
     assert found["ConfigMap"]["data"]["TRANSLUCENT_DEVICE"] == "cuda"
 
 
-def test_the_monitoring_component_can_be_added_to_an_overlay(tmp_path: Path) -> None:
-    folder = tmp_path / "kubernetes"
-    shutil.copytree(KUBERNETES, folder)
-    (folder / "overlays/mine").mkdir()
-    (folder / "overlays/mine/kustomization.yaml").write_text(
-        "resources: [../../base]\ncomponents: [../../components/monitoring]\n", "utf-8"
+@pytest.fixture(scope="module")
+def with_components(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Return what an overlay with every component is rendered to."""
+    deploy = tmp_path_factory.mktemp("overlay") / "deploy"
+    shutil.copytree(ROOT / "deploy", deploy)
+    mine = deploy / "kubernetes/overlays/mine"
+    mine.mkdir()
+    components = [f"../../components/{path.name}" for path in sorted(KUBERNETES.glob("components/*"))]
+    content = {"resources": ["../../base"], "components": components}
+    (mine / "kustomization.yaml").write_text(yaml.safe_dump(content), "utf-8")
+    return documents(mine)
+
+
+def test_the_monitoring_component_has_scraping_alerts_and_dashboard(with_components: list[dict[str, Any]]) -> None:
+    [monitor] = [found for found in with_components if found["kind"] == "ServiceMonitor"]
+    [rule] = [found for found in with_components if found["kind"] == "PrometheusRule"]
+    assert monitor["spec"]["selector"]["matchLabels"] == LABEL
+    [endpoint] = monitor["spec"]["endpoints"]
+    assert endpoint["authorization"]["credentials"] == {
+        "name": "translucent-secrets",
+        "key": variable("metrics_token"),
+    }
+    [service] = [found for found in with_components if found["kind"] == "Service"]
+    assert [endpoint["port"]] == [port["name"] for port in service["spec"]["ports"]]
+    assert rule["spec"] == yaml.safe_load((ROOT / "deploy/prometheus/rules.yml").read_text("utf-8"))
+    assert prometheus_rule.WRITTEN.read_text("utf-8") == prometheus_rule.prometheus_rule(), (
+        "run `python -m deploy.prometheus_rule`"
     )
-    found = render(folder / "overlays/mine")
-    monitor = found["ServiceMonitor"]["spec"]
-    assert monitor["selector"]["matchLabels"] == LABEL
-    credentials = monitor["endpoints"][0]["authorization"]["credentials"]
-    assert credentials == {"name": "translucent-secrets", "key": variable("metrics_token")}
-    ports = [port["name"] for port in found["Service"]["spec"]["ports"]]
-    assert [endpoint["port"] for endpoint in monitor["endpoints"]] == ports
+    [dashboard] = [found for found in with_components if "grafana_dashboard" in found["metadata"].get("labels", {})]
+    assert dashboard["data"] == {
+        "translucent.json": (ROOT / "deploy/grafana/dashboards/translucent.json").read_text("utf-8")
+    }
+
+
+@pytest.mark.parametrize("version", SCHEMAS)
+def test_the_ingress_leads_to_the_service(with_components: list[dict[str, Any]], version: str) -> None:
+    [ingress] = [found for found in with_components if found["kind"] == "Ingress"]
+    pytest.importorskip("kubernetes_validate").validate(ingress, version, strict=True)
+    [service] = [found for found in with_components if found["kind"] == "Service"]
+    [rule] = ingress["spec"]["rules"]
+    [path] = rule["http"]["paths"]
+    backend = path["backend"]["service"]
+    assert backend["name"] == service["metadata"]["name"]
+    assert backend["port"]["name"] in {port["name"] for port in service["spec"]["ports"]}
+    assert ingress["spec"]["tls"][0]["hosts"] == [rule["host"]]
+    seconds = int(ingress["metadata"]["annotations"]["nginx.ingress.kubernetes.io/proxy-read-timeout"])
+    assert seconds > Settings().request_timeout_seconds

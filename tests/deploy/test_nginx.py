@@ -127,10 +127,19 @@ def test_it_translates_over_tls_and_sends_others_there(proxy: Proxy) -> None:
         assert answer.json() == {"translatedText": "I LOST MY SECRET."}
         assert answer.headers["strict-transport-security"] == "max-age=31536000"
         assert "server" not in answer.headers or "/" not in answer.headers["server"]
-        assert f"https://{NAME}/translate" in client.get("/docs").text  # the address in its examples
+        assert f"https://{NAME}:{proxy.secure}/translate" in client.get("/docs").text  # the address in its examples
         assert client.get("/").headers["content-type"].startswith("text/html")
     moved = httpx.post(f"http://127.0.0.1:{proxy.plain}/translate?a=b", headers={"Host": NAME}, json=TEXT)
     assert (moved.status_code, moved.headers["location"]) == (308, f"https://{NAME}/translate?a=b")
+
+
+def test_the_address_of_a_translated_file_opens_although_the_port_is_not_443(proxy: Proxy) -> None:
+    with proxy.client("127.0.0.9") as client:
+        fields = {"source": "en", "target": "fr"}
+        answer = client.post("/translate_file", data=fields, files={"file": ("a.txt", b"I lost my secret.")})
+        address = answer.json()["translatedFileUrl"]
+        assert address.startswith(f"https://{NAME}:{proxy.secure}/download_file/")
+        assert client.get(address).text == "I LOST MY SECRET."
 
 
 def test_each_client_has_its_own_limit_and_cannot_claim_another_address(proxy: Proxy) -> None:
