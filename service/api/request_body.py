@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import numpy as np
-from pydantic_core import from_json
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import Field, File, FormParser, parse_options_header
 from starlette.requests import Request
@@ -20,7 +19,7 @@ from starlette.requests import Request
 from service.api.context import header
 from service.api.errors import ApiError, invalid, not_utf8
 from service.api.paths import ADMIN, UPLOADS
-from service.api.schemas.common import as_whole
+from service.api.schemas.common import as_whole, json_of
 from service.engine import FloatArray
 
 MAX_FIELDS = 1000
@@ -89,7 +88,7 @@ def query_fields(request: Request) -> dict[str, str]:
 def decode_json(body: bytes) -> dict[str, Any]:
     """Return a JSON object from UTF-8; raise ApiError for anything that is not exactly one such object."""
     try:
-        fields = from_json(body.removeprefix(codecs.BOM_UTF8).decode(), allow_inf_nan=False)
+        fields = json_of(body.removeprefix(codecs.BOM_UTF8).decode())
     except UnicodeDecodeError as error:
         raise not_utf8("body", error) from None
     except ValueError as error:  # a kind and a place, without the text

@@ -1,13 +1,16 @@
 """Input that wants to break something gets a clear 4xx, and never a 500."""
 
+import time
 from itertools import product
 from typing import Any
 
 import httpx
 import pytest
 
+from service.api.schemas.attention import AttentionRequest
+from service.api.schemas.translate import TranslateRequest
 from service.engine.types import TranslationOptions
-from tests.support.api_client import Client
+from tests.support.api_client import Client, serving
 from tests.support.fake_engine import DummyRegistry
 
 GOOD = {"q": "I lost.", "source": "en", "target": "fr"}
@@ -125,6 +128,36 @@ async def test_no_string_in_the_place_of_a_number_is_an_error_of_ours(client: Cl
         assert answer.status_code in (200, 400), (name, value[:40], answer.text[:200])
         if answer.status_code == 400 and name != "shape":
             assert answer.json()["param"] == name, (name, value[:40])
+
+
+DEEP = ("[" * 5000, '{"a":' * 1500, "[" * 500 + "]" * 500, "[" + "9" * 5000 + "]", '{"a": ' + "9" * 5000 + "}")
+
+
+@pytest.mark.parametrize("value", DEEP, ids=lambda value: value[:8])
+async def test_no_field_reads_json_that_python_cannot(client: Client, value: str) -> None:
+    for name in TranslateRequest.model_fields:
+        for sent in ({"json": {**GOOD, name: value}}, {"data": {**GOOD, name: value}}):
+            answer = await client.post("/translate", **sent)
+            assert answer.status_code < 500, (name, answer.text[:200])
+        if name == "glossary":
+            assert (answer.status_code, answer.json()["param"]) == (400, name)
+    for path in ("/attention", "/pooling"):
+        for name in (*AttentionRequest.model_fields, "x", "width", "kernel"):
+            answer = await client.get(path, params={**GOOD, "text": "a", name: value})
+            assert answer.status_code < 500, (name, answer.text[:200])
+
+
+async def test_a_shape_of_thousands_of_sizes_is_refused_before_they_are_multiplied() -> None:
+    shape = [2**31] * 80_000  # their product has 2.5 million bits
+    async with serving(rate_limit="3/minute") as client:
+        for _ in range(3):
+            began = time.process_time()
+            answer = await client.post(
+                "/v2/models/transformer-en-fr/infer", json={"inputs": [{**TENSOR, "shape": shape}]}
+            )
+            assert time.process_time() - began < 1
+            assert (answer.status_code, answer.json()["param"]) == (400, "shape")
+        assert (await client.post("/translate", json=GOOD)).status_code == 429
 
 
 async def test_numbers_as_people_write_them_are_read(client: Client, registry: DummyRegistry) -> None:

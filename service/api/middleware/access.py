@@ -14,7 +14,7 @@ from service.api.context import context_of, header
 from service.api.errors import ApiError
 from service.api.paths import ADMIN, DIALECT, METRICS, is_public
 from service.api.request_body import FIELDS, read_fields
-from service.api.schemas.inference import sizes
+from service.api.schemas.inference import LARGEST_SIZE, sizes
 from service.settings import Settings
 
 NO_KEY = "Please contact the server operator to get an API key"
@@ -172,7 +172,7 @@ def cost_of(fields: Mapping[str, Any]) -> int:
 
 def _size(shape: Any) -> int:
     try:
-        return math.prod(sizes(shape))
+        return min(math.prod(sizes(shape)), LARGEST_SIZE)  # shared counters hold 64 bits
     except ValueError:
         return 1  # the route refuses it
 

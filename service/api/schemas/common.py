@@ -4,7 +4,6 @@ A field accepts the values of forms and of LibreTranslate's clients: "4" and 4.0
 words in any case. Absent, null and "" all mean the default, because forms send every field they have.
 """
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic_core import PydanticCustomError, PydanticKnownError, from_json
 
 from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, Formality
 from service.glossaries.checks import Entries
@@ -37,6 +36,14 @@ class Accepts:
 def refused(message: str, param: str, code: str = "invalid_parameter") -> PydanticCustomError:
     """Return an error for a validator to raise, with its own message and code."""
     return PydanticCustomError("refused", "{message}", {"message": message, "param": param, "code": code})
+
+
+def json_of(text: str) -> Any:
+    """Return the value of a client's JSON; raise ValueError, whose text says what is wrong and where.
+
+    json.loads would raise RecursionError for 1,000 brackets.
+    """
+    return from_json(text, allow_inf_nan=False)
 
 
 # A part of what int() accepts: no other scripts' digits, no "1_000". Python refuses to read several thousand digits,
@@ -161,7 +168,7 @@ FormalityField = Annotated[
 def glossary_entries(value: object) -> object:
     """Return entries, also from an object or from JSON in a form, each with a list of targets; others as they are."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        value = json.loads(value)
+        value = json_of(value)
     pairs = [list(pair) for pair in value.items()] if isinstance(value, dict) else value
     if not isinstance(pairs, list):
         return value

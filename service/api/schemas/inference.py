@@ -19,6 +19,7 @@ from service.api.schemas.common import (
 Item = TypeVar("Item")
 NotEmpty = Annotated[list[Item], Field(min_length=1)]
 LARGEST_SIZE = 2**31
+MOST_AXES = 2  # a product of thousands of sizes would take seconds
 OutputName = Literal["translation", "score", "attention"]
 # What a request that names no outputs gets, and what the metadata lists. `attention` has to be named: it exists for one
 # text at a time, and that text is then taken for one sentence.
@@ -27,7 +28,7 @@ DEFAULT_OUTPUTS: tuple[OutputName, ...] = ("translation", "score")
 
 def sizes(shape: object) -> list[int]:
     """Return the sizes of a tensor's axes; raise ValueError for anything else."""
-    if not isinstance(shape, list) or any(isinstance(size, str) for size in shape):
+    if not isinstance(shape, list) or len(shape) > MOST_AXES or any(isinstance(size, str) for size in shape):
         raise ValueError("no shape")
     found = [size for size in map(as_whole, shape) if size is not None and 0 <= size <= LARGEST_SIZE]
     if len(found) != len(shape):
@@ -47,7 +48,7 @@ def strings(data: object) -> list[str]:
     return items
 
 
-Shape = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_SIZE)]], Field(max_length=2)]
+Shape = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_SIZE)]], Field(max_length=MOST_AXES)]
 Strings = NotEmpty[str] | NotEmpty[NotEmpty[str]]
 
 
@@ -56,7 +57,9 @@ class InputTensor(Schema):
 
     name: Literal["text", "target_text"]
     shape: Annotated[
-        list[int], PlainValidator(sizes, json_schema_input_type=Shape), Accepts("a list of whole numbers")
+        list[int],
+        PlainValidator(sizes, json_schema_input_type=Shape),
+        Accepts(f"a list of at most {MOST_AXES} whole numbers"),
     ] = Field(examples=[[1]])
     datatype: Literal["BYTES"]
     data: Annotated[
@@ -69,7 +72,7 @@ class InputTensor(Schema):
     @model_validator(mode="after")
     def check_size(self) -> Self:
         """Return the tensor; raise pydantic's error if its shape does not fit its data."""
-        if len(self.shape) > 2 or math.prod(self.shape) != len(self.data):
+        if math.prod(self.shape) != len(self.data):
             raise refused(f"the shape of {self.name} does not fit its {len(self.data)} elements", self.name)
         if not self.data:
             raise refused(f"{self.name} has no elements", self.name)
