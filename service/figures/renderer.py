@@ -1,10 +1,10 @@
 """Supervises the renderer process: it starts at the first use, is replaced when it dies, and does one job at a time."""
 
 import asyncio
+import contextlib
 import json
 import subprocess
 import sys
-import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,18 +12,27 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, ClassVar, Literal
 
-from service.engine import EngineFailure, Overloaded, in_daemon_thread
+from service.engine import EngineFailure, NotReady, Overloaded, in_daemon_thread
 from service.figures import renderer_process
+from service.figures.process_watch import watched
 from service.figures.renderer_process import read_cached, write_cached
+from service.logs import get_logger
 
 MOST_WAITING = 32
-SECONDS = 60.0  # not less: on a busy machine a low-priority process waits, and its start takes time
+SECONDS = 60.0  # of processor time for one picture, its process' start included
+log = get_logger(__name__)
 
 
 class DrawingFailed(EngineFailure):
-    """The renderer process died or refused; the next job gets a new one."""
+    """The renderer process refused a job."""
 
     code = EngineFailure.code
+
+
+class RendererLost(NotReady):
+    """The renderer process ended during a job; a new one has been started."""
+
+    code = NotReady.code
 
 
 class FigureRenderer:
@@ -37,6 +46,7 @@ class FigureRenderer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="renderer")
         self._process: tuple[subprocess.Popen[bytes], Connection] | None = None
         self._end: Callable[[], object] = lambda: None
+        self._closed = False
         self._script: bytes | None = None
 
     @property
@@ -45,7 +55,7 @@ class FigureRenderer:
         return self._process[0].pid if self._process is not None and self._process[0].poll() is None else None
 
     async def draw(self, spec: dict[str, Any], form: Literal["svg", "png"], scale: float = 1.0) -> bytes:
-        """Return a picture; raise Overloaded if too many jobs wait, DrawingFailed if the process dies or is late."""
+        """Return a picture; raise Overloaded if too many jobs wait, RendererLost or DrawingFailed."""
         return await self._ask({"kind": form, "spec": spec, "scale": scale})
 
     async def script(self) -> bytes:
@@ -59,6 +69,7 @@ class FigureRenderer:
 
     def close(self) -> None:
         """End the renderer process."""
+        self._closed = True
         self._end()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -75,21 +86,27 @@ class FigureRenderer:
 
     def _exchange(self, job: dict[str, Any]) -> bytes:
         """Send a job to the process and return its answer; this runs in the thread."""
-        process, connection = self._running()
-        watch = threading.Timer(self._seconds, process.kill)
-        watch.start()
         try:
-            connection.send_bytes(json.dumps(job).encode("utf-8"))
-            status, _, result = connection.recv_bytes().partition(b" ")
+            process, connection = self._running()
+            with watched(process, self._seconds):
+                connection.send_bytes(json.dumps(job).encode("utf-8"))
+                status, _, result = connection.recv_bytes().partition(b" ")
         except (EOFError, OSError) as error:
-            self._end()
-            message = "The picture could not be drawn; the numbers can be had as json, csv or npz."
-            raise DrawingFailed(message) from error
-        finally:
-            watch.cancel()
+            self._replace()
+            message = "The process that draws pictures has ended; send the request again."
+            raise RendererLost(message) from error
         if status != b"ok":
             raise DrawingFailed(f"The picture could not be drawn ({result.decode('ascii', 'replace')}).")
         return result
+
+    def _replace(self) -> None:
+        """End the process and start the next one at once, so that it is ready for the next job."""
+        self._end()
+        if self._process is not None:
+            log.error("the process that draws figures has ended", exit_code=self._process[0].returncode)
+        with contextlib.suppress(OSError):  # the next job tries again
+            if not self._closed:
+                self._running()
 
     def _running(self) -> tuple[subprocess.Popen[bytes], Connection]:
         if self._process is not None and self._process[0].poll() is None:
@@ -97,8 +114,9 @@ class FigureRenderer:
         self._end()
         here, there = Pipe()
         command = [sys.executable, *self.program, str(there.fileno())]
-        # Whatever a library prints there must not go to our standard output, which may be translations.
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=[there.fileno()])
+        # What a library prints may quote the texts of users, and a pipe that nobody reads would stop the process.
+        quiet = subprocess.DEVNULL
+        process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=[there.fileno()])
         there.close()
         self._process = process, here
         self._end = weakref.finalize(self, _end, process, here)

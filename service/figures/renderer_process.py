@@ -105,18 +105,26 @@ def _cache_file() -> Path:
 def main() -> None:
     """Serve jobs until the pipe ends."""
     pipe = Connection(int(sys.argv[1]))
-    renderer = VegaRenderer()
-    os.nice(10)  # translation has priority; but a picture comes on a machine without idle time, too
     with contextlib.suppress(EOFError, OSError):  # the other side has closed the pipe, or was killed
+        try:
+            renderer = VegaRenderer()
+        except Exception as error:
+            pipe.send_bytes(failure(error))
+            return
+        os.nice(10)  # translation has priority; but a picture comes on a machine without idle time, too
         while True:
             job = json.loads(pipe.recv_bytes())
             try:
                 result = renderer.kinds[job["kind"]](job)
             except Exception as error:
-                # The message may quote the specification, which contains the user's text: only its kind is sent.
-                pipe.send_bytes(b"error " + type(error).__name__.encode("ascii"))
+                pipe.send_bytes(failure(error))
             else:
                 pipe.send_bytes(b"ok " + result)
+
+
+def failure(error: Exception) -> bytes:
+    """Return the answer about an error: its kind, because its message may quote the user's text."""
+    return b"error " + type(error).__name__.encode("ascii")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The renderer draws the same bytes every time, bears every text, and its process is replaced when it dies."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import threading
@@ -13,10 +14,11 @@ import pytest
 
 from service.engine.errors import Overloaded
 from service.engine.types import AttentionMap
+from service.figures import process_watch
 from service.figures.figure import contrast, one
 from service.figures.labels import labels
 from service.figures.panels import Figure
-from service.figures.renderer import DrawingFailed, FigureRenderer
+from service.figures.renderer import DrawingFailed, FigureRenderer, RendererLost
 from service.figures.vega_lite import specification
 from tests.figures.maps import make_map
 
@@ -72,14 +74,52 @@ async def test_a_process_that_dies_is_replaced(renderer: FigureRenderer) -> None
     await renderer.draw(spec, "svg")
     assert renderer.process_id is not None
     os.kill(renderer.process_id, signal.SIGKILL)
-    for _ in range(3):
-        try:
-            assert (await renderer.draw(spec, "svg")).startswith(b"<svg")
-            break
-        except DrawingFailed:
-            continue
-    else:
-        raise AssertionError("no new process was started")
+    with contextlib.suppress(RendererLost):
+        await renderer.draw(spec, "svg")
+    assert (await renderer.draw(spec, "svg")).startswith(b"<svg")
+
+
+async def test_a_process_that_stands_still_is_replaced_at_once(renderer: FigureRenderer) -> None:
+    spec = specification(one(make_map()))
+    await renderer.draw(spec, "svg")
+    stopped = renderer.process_id
+    assert stopped is not None
+    os.kill(stopped, signal.SIGSTOP)
+    with pytest.raises(RendererLost):
+        await asyncio.wait_for(renderer.draw(spec, "svg"), 30)
+    assert renderer.process_id not in (None, stopped)
+    assert (await renderer.draw(spec, "svg")).startswith(b"<svg")
+
+
+LATE_ANSWER = """
+import sys, time
+from multiprocessing.connection import Connection
+pipe, begun = Connection(int(sys.argv[2])), time.process_time()
+pipe.recv_bytes()
+{}
+pipe.send_bytes(b"ok <svg")
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "seconds", "answered"),
+    [
+        ("while time.process_time() < begun + 1: pass", 60, True),
+        ("while True: pass", 1, False),
+        ("time.sleep(60)", 60, False),
+    ],
+)
+async def test_work_is_judged_by_processor_time(
+    monkeypatch: pytest.MonkeyPatch, work: str, seconds: float, answered: bool
+) -> None:
+    monkeypatch.setattr(process_watch, "CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(FigureRenderer, "program", ["-c", LATE_ANSWER.format(work), ""])
+    renderer = FigureRenderer(seconds)
+    try:
+        with contextlib.nullcontext() if answered else pytest.raises(RendererLost):
+            assert await asyncio.wait_for(renderer.draw({}, "svg"), 30) == b"<svg"
+    finally:
+        renderer.close()
 
 
 HALF_AN_ANSWER = """
@@ -97,7 +137,7 @@ async def test_a_picture_that_breaks_off_is_an_error(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(FigureRenderer, "program", ["-c", HALF_AN_ANSWER, str(received)])
     renderer = FigureRenderer()
     try:
-        with pytest.raises(DrawingFailed):
+        with pytest.raises(RendererLost):
             await renderer.draw({}, "svg")
     finally:
         renderer.close()
