@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from service.engine import InvalidInput as InvalidInput
     from service.engine import Overloaded as Overloaded
     from service.engine import Token as Token
+    from service.engine import Word as Word
     from translucent_mt.attention import Attention as Attention
     from translucent_mt.backend import AttentionOptions as AttentionOptions
     from translucent_mt.backend import Model as Model
@@ -46,6 +47,7 @@ _LOADED_LATER = {
     "TranslationOptions": ".backend",
     "Translations": ".results",
     "Translator": ".translator",
+    "Word": ".backend",
 }
 __all__ = sorted(_LOADED_LATER)  # noqa: PLE0605
 

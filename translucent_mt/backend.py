@@ -11,6 +11,7 @@ from service.engine import InvalidInput as InvalidInput
 from service.engine import Overloaded as Overloaded
 from service.engine import PivotText as PivotText
 from service.engine import Token as Token
+from service.engine import Word as Word
 
 
 class TranslationOptions(TypedDict, total=False):

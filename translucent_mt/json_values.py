@@ -12,7 +12,9 @@ from service.engine import (
     SearchTrace,
     SentenceDetail,
     Token,
+    TokenOrWord,
     TracedHypothesis,
+    Word,
     mean_quality,
 )
 from translucent_mt.backend import Model, Pair, Translated
@@ -22,7 +24,12 @@ Json = Mapping[str, Any]
 
 def token_of(value: Json) -> Token:
     """Return one token."""
-    return Token(value["id"], value["piece"], value["text"], value["start"], value["end"], value.get("special"))
+    return Token(value["id"], *_place(value))
+
+
+def shown_of(value: Json) -> TokenOrWord:
+    """Return one token or word."""
+    return Word(tuple(value["ids"]), *_place(value)) if "ids" in value else token_of(value)
 
 
 def sentence_of(value: Json) -> SentenceDetail:
@@ -39,6 +46,8 @@ def sentence_of(value: Json) -> SentenceDetail:
         token_logprobs=tuple(value["token_logprobs"]),
         alignment=_points(value["alignment"]),
         finish_reason=value["finish_reason"],
+        source_words=tuple(source["words"]),
+        target_words=tuple(target["words"]),
         word_alignment=_points(value["word_alignment"]),
         values=value.get("values"),
         quality=value["quality"],
@@ -76,15 +85,15 @@ def attention_of(value: Json) -> AttentionMap:
         weights=np.array(value["weights"], np.float32),  # null, an unknown weight, becomes NaN
         source_text=source["text"],
         target_text=target["text"],
-        source_tokens=_tokens(source),
-        target_tokens=_tokens(target),
+        source_tokens=tuple(map(shown_of, source["tokens"])),
+        target_tokens=tuple(map(shown_of, target["tokens"])),
         score=value["score"],
         token_logprobs=tuple(value["token_logprobs"]),
         token_ranks=tuple(value["token_ranks"]),
         alignment=_points(value["alignment"]),
         digest=value["digest"],
         model=value["model"],
-        column_tokens=tuple(map(token_of, value["columns"])) if value.get("columns") else (),
+        column_tokens=tuple(map(shown_of, value["columns"])) if value.get("columns") else (),
         step=value["step"],
         path=value.get("path", "search"),
         search=search_of(value["search"]) if value.get("search") else None,
@@ -122,6 +131,10 @@ def model_of(value: Json, pair: Pair) -> Model:
         attention=value["attention"],
         card=value["card"],
     )
+
+
+def _place(value: Json) -> tuple[str, str, int, int, str | None]:
+    return value["piece"], value["text"], value["start"], value["end"], value.get("special")
 
 
 def _tokens(side: Json) -> tuple[Token, ...]:

@@ -6,7 +6,7 @@ The tools use models of this machine, or those of a running server. Texts are ne
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from service import __version__
 from service.engine import EngineError
-from translucent_mt.attention import Attention
 from translucent_mt.backend import ConnectOptions, Pair
 from translucent_mt.client import server_pairs
 from translucent_mt.local import local_pairs
-from translucent_mt.results import Sentence
 from translucent_mt.translator import AsyncTranslator
 
 if TYPE_CHECKING:
@@ -110,22 +108,9 @@ class Models:
         self._open.clear()
 
 
-def words_of(sentence: Sentence) -> list[Word]:
+def words_of(source: Sequence[str], target: Sequence[str], links: Iterable[tuple[int, int]]) -> list[Word]:
     """Return the words of a translation with those that they are aligned with."""
-    source, target = sentence.source.split(), sentence.text.split()
-    links = sorted(sentence.word_alignment)
-    return [Word(word, [source[i] for i, j in links if j == number]) for number, word in enumerate(target)]
-
-
-def words_of_given(attention: Attention) -> list[Word]:
-    """Return the same for a translation that was given; its tokens are words."""
-    source = [attention.source[each.start : each.end].strip() for each in attention.columns]
-    links = sorted(attention.alignment)
-    return [
-        Word(word, [source[i] for i, j in links if j == number and source[i]])
-        for number, each in enumerate(attention.rows)
-        if (word := attention.target[each.start : each.end].strip())
-    ]
+    return [Word(word, [source[i] for i, j in sorted(links) if j == number]) for number, word in enumerate(target)]
 
 
 def server_of(models: Models) -> MCPServer[Any]:
@@ -179,9 +164,15 @@ def server_of(models: Models) -> MCPServer[Any]:
         async with reported():
             translator = await models.translator(source, target)
             if translation is not None:
-                given = await translator.attention(text, translation, tokens="word")
-                return [AlignedSentence(given.source, given.target, words_of_given(given), given.score)]
-            found = await translator(text)
-            return [AlignedSentence(each.source, each.text, words_of(each), each.score) for each in found.sentences]
+                given = await translator.attention(text, translation, tokens="word", specials="drop")
+                source_words, target_words = ([word.text for word in side] for side in (given.columns, given.rows))
+                words = words_of(source_words, target_words, given.alignment)
+                return [AlignedSentence(given.source, given.target, words, given.score)]
+            return [
+                AlignedSentence(
+                    each.source, each.text, words_of(each.source_words, each.words, each.word_alignment), each.score
+                )
+                for each in (await translator(text)).sentences
+            ]
 
     return server

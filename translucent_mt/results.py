@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from service.engine import InvalidOption, SentenceDetail, Token
+from service.engine import InvalidOption, SentenceDetail, Token, TokenOrWord
 from translucent_mt import display
 from translucent_mt.attention import Attention
 from translucent_mt.backend import AttentionOptions, Pair, Translated, TranslationOptions
@@ -35,7 +35,8 @@ class Sentence:
         self.source_tokens, self.tokens = detail.source_tokens, detail.target_tokens  #: what the model read and wrote
         self.token_logprobs = detail.token_logprobs  #: natural logarithms, of each written token
         self.alignment = detail.alignment  #: pairs of aligned (source token, written token)
-        self.word_alignment = detail.word_alignment  #: by the numbers of words in source.split() and text.split()
+        self.source_words, self.words = detail.source_words, detail.target_words  #: by the rule of docs/attention.md
+        self.word_alignment = detail.word_alignment  #: pairs of aligned (source word, written word)
         self.score = detail.score  #: log-probability after the length penalty
         self.quality = detail.quality  #: probability that a reader would call it usable; None if the model gives none
 
@@ -198,5 +199,5 @@ class Score:
         return f"<Score {self.score:.3f}: {self.attention.source!r} → {self.attention.target!r}>"
 
 
-def _shown(token: Token) -> str:
+def _shown(token: TokenOrWord) -> str:
     return token.special or token.text or token.piece

@@ -14,7 +14,7 @@ PYTHON = {
     "Results": ("Translation", "Translations", "Sentence", "Score"),
     "Attention": ("Attention", "Picture"),
     "Options": ("TranslationOptions", "AttentionOptions"),
-    "Models and tokens": ("Model", "Token"),
+    "Models and tokens": ("Model", "Token", "Word"),
     "Errors": ("EngineError", "InvalidInput", "Overloaded", "ServerError"),
 }
 

@@ -35,7 +35,7 @@ MEDIA_TYPES = {
     "pharaoh": "text/plain",
 }
 LARGE = 1_000  # weights; larger pictures and files are made in a thread
-REVISION = f"7 {version('vl-convert-python')} {rasteriser_version()}"  # of pictures: part of every entity tag
+REVISION = f"8 {version('vl-convert-python')} {rasteriser_version()}"  # of what is answered: part of every entity tag
 # Pictures and data run no scripts. An HTML figure runs its own scripts, which its policy names by their digests, in an
 # origin of its own, so it has no access to the page, whose storage may hold an API key.
 STILL = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"

@@ -14,8 +14,9 @@ from service.engine import (
     PivotText,
     Search,
     SentenceDetail,
-    Token,
+    TokenOrWord,
     Translation,
+    Word,
 )
 
 DIGITS = 6
@@ -32,13 +33,14 @@ def timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def render_token(token: Token) -> dict[str, Any]:
-    """Return a token; `special` only for special tokens."""
-    rendered = {"id": token.id, "text": token.text, "piece": token.piece, "start": token.start, "end": token.end}
+def render_token(token: TokenOrWord) -> dict[str, Any]:
+    """Return a token with its id, or a word with the ids of its tokens; `special` only for special tokens."""
+    ids: dict[str, Any] = {"ids": list(token.ids)} if isinstance(token, Word) else {"id": token.id}
+    rendered = {**ids, "text": token.text, "piece": token.piece, "start": token.start, "end": token.end}
     return rendered if token.special is None else {**rendered, "special": token.special}
 
 
-def render_side(text: str, tokens: Iterable[Token]) -> dict[str, Any]:
+def render_side(text: str, tokens: Iterable[TokenOrWord]) -> dict[str, Any]:
     """Return one side of a sentence pair."""
     return {"text": text, "tokens": [render_token(token) for token in tokens]}
 
@@ -58,8 +60,8 @@ def render_pairs(pairs: Iterable[Sequence[int]]) -> list[list[int]]:
 def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
     """Return one translated sentence; token positions are in the caller's own text and in the whole translation."""
     rendered: dict[str, Any] = {
-        "source": render_side(sentence.source_text, sentence.source_tokens),
-        "target": render_side(sentence.target_text, sentence.target_tokens),
+        "source": render_side(sentence.source_text, sentence.source_tokens) | {"words": list(sentence.source_words)},
+        "target": render_side(sentence.target_text, sentence.target_tokens) | {"words": list(sentence.target_words)},
         "score": finite(sentence.score),
         "token_logprobs": [finite(value) for value in sentence.token_logprobs],
         "alignment": render_pairs(sentence.alignment),

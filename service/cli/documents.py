@@ -88,7 +88,8 @@ def _names_a_file(text: str) -> bool:
 
 def run(options: BulkOptions, own: DocumentOptions) -> None:
     """Translate documents; raise InvalidInput, DocumentError, BundleError or DeviceUnavailable."""
-    files = (options.input, options.target_file, options.alignments, options.scores, options.quality, options.signals)
+    scoring = (options.alignments, options.words, options.scores, options.quality, options.signals)
+    files = (options.input, options.target_file, *scoring)
     if any(files) or options.min_quality is not None:
         raise InvalidOption("Documents take --output and --columns, not the options for files of lines.")
     paths = [Path(each) for each in options.texts]

@@ -47,7 +47,8 @@ class BulkOptions:
     formality: Formality = "default"
     split_sentences: bool = True  # a line may hold several sentences; given translations are never split
     target_file: Path | None = None  # given translations: score and align these instead of translating
-    alignments: Path | None = None  # Pharaoh i-j over white-space words
+    alignments: Path | None = None  # Pharaoh i-j between the words
+    words: Path | None = None  # these words, as fast_align reads them
     quality: Path | None = None  # the expected usable share of each line, 0 to 1; empty where nothing is translated
     signals: Path | None = None  # what the quality is computed from, as JSON, for `python -m training confidence`
     min_quality: float | None = None
@@ -100,7 +101,7 @@ def open_models(options: BulkOptions) -> OpenedModels:
         values=options.values,
         glossary=glossary,
         formality=options.formality,
-        details=bool(options.alignments or options.scores),
+        details=bool(options.alignments or options.words or options.scores),
         min_quality=options.min_quality,
         keep_source=options.keep_source,
     )

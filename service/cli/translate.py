@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import json
 import sys
-from bisect import bisect_right
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
-from service.bundle.alignment import pharaoh, white_space_words
+from service.bundle.alignment import pharaoh
 from service.bundle.confidence import SIGNALS
 from service.cli.lines import (
     STANDARD,
@@ -33,11 +32,11 @@ from service.cli.lines import (
 )
 from service.cli.open_models import BulkOptions, OpenedModels, open_models
 from service.cli.options import say
+from service.cli.word_links import NO_WORDS, WordLinks, of_sentences, of_translation
 from service.engine import (
     EmptyInput,
     InvalidInput,
     InvalidOption,
-    SentenceDetail,
     SentenceQuality,
     Translation,
     formality_note,
@@ -66,7 +65,7 @@ class Line:
 
     text: str
     score: float = 0.0
-    links: tuple[tuple[int, int], ...] = ()
+    words: WordLinks = NO_WORDS
     qualities: tuple[SentenceQuality, ...] = ()
     quality: float | None = None
 
@@ -103,7 +102,7 @@ def low_quality_note(low: Sequence[int], options: BulkOptions) -> str:
 
 def check_options(options: BulkOptions) -> None:
     """Raise InvalidOption or InvalidInput for options that contradict each other."""
-    if options.target_file and not (options.alignments or options.scores):
+    if options.target_file and not (options.alignments or options.words or options.scores):
         raise InvalidOption("--target-file scores given translations; set --scores or --alignments for the results.")
     if options.target_file and options.output:
         raise InvalidOption("--target-file translates nothing, so --output has no use.")
@@ -154,7 +153,8 @@ async def _run(options: BulkOptions, opened: OpenedModels) -> None:
 def _outputs(options: BulkOptions) -> Iterator[tuple[Path | None, str, Callable[[Line], str]]]:
     """Yield each file of results, None if it is not wanted, the name of its option, and what it says of a line."""
     yield options.output or (None if options.target_file else STANDARD), "--output", lambda line: line.text
-    yield options.alignments, "--alignments", lambda line: pharaoh(line.links)
+    yield options.alignments, "--alignments", lambda line: pharaoh(line.words.links)
+    yield options.words, "--words", lambda line: str(line.words)
     yield options.scores, "--scores", lambda line: f"{line.score:.6f}"
     yield options.quality, "--quality", lambda line: "" if line.quality is None else f"{line.quality:.4f}"
     yield options.signals, "--signals", _signals
@@ -235,7 +235,7 @@ class _Work:
         if segments[0].target is None:
             sources = [segment.source for segment in segments]
             translations = await self.opened.translate(sources, split=self.split)
-            lines = [self._line(*pair) for pair in zip(sources, translations, strict=True)]
+            lines = list(map(self._line, translations))
         else:
             lines = list(await asyncio.gather(*(self._scored(segment) for segment in segments)))
         self.bar.update(len(lines))
@@ -251,39 +251,12 @@ class _Work:
             return Line("")
         except InvalidInput as error:
             raise type(error)(f"Line {segment.number}: {error.message}") from None
-        return Line("", found.score, found.word_alignment)
+        return Line("", found.score, of_sentences([found]))
 
-    def _line(self, source: str, translation: Translation) -> Line:
-        """Join the sentences of a line: one score over all tokens, and the alignment of the lines' words.
-
-        With two legs, the tokens of both count, and words are aligned if a word of the pivot language links them.
-        """
+    def _line(self, translation: Translation) -> Line:
+        """Join the sentences of a line: one score over all tokens, of both legs if there are two."""
         pivot = translation.pivot
         sentences = [*(pivot.sentences if pivot else ()), *translation.sentences]
         logprobs = [value for sentence in sentences for value in sentence.token_logprobs]
         score = normalised_score(logprobs, self.opened.length_penalty) if logprobs else 0.0
-        links = _links(pivot.text if pivot else source, translation.text, translation.sentences)
-        if pivot is not None:
-            first = _links(source, pivot.text, pivot.sentences)
-            links = {(word, other) for word, middle in first for same, other in links if middle == same}
-        return Line(translation.text, score, tuple(sorted(links)), translation.qualities, translation.quality)
-
-
-def _links(source: str, target: str, sentences: Sequence[SentenceDetail]) -> set[tuple[int, int]]:
-    """Return the pairs of aligned words of two lines, by their numbers in the lines."""
-    links: set[tuple[int, int]] = set()
-    source_words, target_words = _word_starts(source), _word_starts(target)
-    for sentence in sentences:
-        sources = _numbers(source_words, sentence.source_text, sentence.source_start)
-        targets = _numbers(target_words, sentence.target_text, sentence.target_start)
-        links.update((sources[i], targets[j]) for i, j in sentence.word_alignment)
-    return links
-
-
-def _word_starts(text: str) -> list[int]:
-    return [start for start, _ in white_space_words(text)]
-
-
-def _numbers(words: Sequence[int], sentence: str, start: int) -> list[int]:
-    """Return the number of each word of a sentence, which begins at `start`, among the `words` of its line."""
-    return [bisect_right(words, start + begin) - 1 for begin in _word_starts(sentence)]
+        return Line(translation.text, score, of_translation(translation), translation.qualities, translation.quality)

@@ -117,7 +117,11 @@ TargetFile = Annotated[
 ]
 Alignments = Annotated[
     Path | None,
-    typer.Option(help="File for the word alignment: source-target pairs i-j from 0, words separated by white space."),
+    typer.Option(help="File for the word alignment: source-target pairs i-j from 0, of the words that --words writes."),
+]
+Words = Annotated[
+    Path | None,
+    typer.Option(help="File for the words of each line and of its translation, as fast_align reads them: a b ||| c d."),
 ]
 Scores = Annotated[Path | None, typer.Option(help="File for the log-probability of each line.")]
 Quality = Annotated[
@@ -158,6 +162,7 @@ def translate(
     formality: FormalityOption = "default",
     target_file: TargetFile = None,
     alignments: Alignments = None,
+    words: Words = None,
     scores: Scores = None,
     columns: Columns = None,
     header: Header = False,
@@ -202,6 +207,7 @@ def translate(
         formality=formality,
         target_file=target_file,
         alignments=alignments,
+        words=words,
         scores=scores,
         quality=quality,
         signals=signals,

@@ -69,6 +69,26 @@ class Token:
     end: int
     special: str | None = None  # "</s>" for the end token
 
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Return the id, as a word has the ids of its tokens."""
+        return (self.id,)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a text, by the rule of service.engine.attention.words, and its range in the caller's own text."""
+
+    ids: tuple[int, ...]  # of its tokens
+    piece: str  # their spellings, joined
+    text: str
+    start: int
+    end: int
+    special: str | None = None  # a special token is a word of its own
+
+
+TokenOrWord = Token | Word  # what a view shows, by its TokenKind
+
 
 @dataclass(frozen=True, slots=True)
 class SentenceDetail:
@@ -84,7 +104,9 @@ class SentenceDetail:
     token_logprobs: tuple[float, ...]
     alignment: tuple[tuple[int, int], ...]  # (source token, target token)
     finish_reason: FinishReason
-    word_alignment: tuple[tuple[int, int], ...] = ()  # the same for words, which white space separates
+    source_words: tuple[str, ...] = ()
+    target_words: tuple[str, ...] = ()
+    word_alignment: tuple[tuple[int, int], ...] = ()  # (source word, target word)
     values: ValuePath | None = None  # how its values were kept; None: it has none
     quality: float | None = None  # the probability that a reader would call it usable; None: the model gives none
     kept_source: bool = False  # its quality is too low, so the target is its source, without log-probabilities
@@ -166,8 +188,8 @@ class AttentionMap:
     weights: FloatArray  # NaN in a row that no step of the decoder belongs to; for occlusion log-probabilities lost
     source_text: str
     target_text: str
-    source_tokens: tuple[Token, ...]
-    target_tokens: tuple[Token, ...]
+    source_tokens: tuple[TokenOrWord, ...]
+    target_tokens: tuple[TokenOrWord, ...]
     score: float
     token_logprobs: tuple[float, ...]
     token_ranks: tuple[int, ...]  # 1: the model's first choice
@@ -176,7 +198,7 @@ class AttentionMap:
     model: str
     # Tokens of the last axis: source_tokens, or for kind "decoder" <s> and the target tokens that had been read, or
     # for kind "occlusion" the source tokens that were removed.
-    column_tokens: tuple[Token, ...] = ()
+    column_tokens: tuple[TokenOrWord, ...] = ()
     step: Step | None = "produce"  # the decoder step of a row; None for rows of the encoder
     scores: AttentionScores | None = None  # with stage "scores"
     quality: float | None = None  # of the model's own translation; None: it gives none, or the translation was given

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from service.engine import AttentionMap, InvalidOption, Token
+from service.engine import AttentionMap, InvalidOption, TokenOrWord, Word
 from service.figures.figure import DIGITS
 from service.figures.panels import column_tokens, row_tokens
 
@@ -57,11 +57,11 @@ def _finite(value: float) -> float | str:
     return round(float(value), DIGITS) if math.isfinite(value) else ""
 
 
-def _name(token: Token) -> str:
+def _name(token: TokenOrWord) -> str:
     return token.special or token.text or token.piece
 
 
-def _cell(token: Token) -> str:
+def _cell(token: TokenOrWord) -> str:
     """Return a token's name that no spreadsheet reads as a formula: one of several characters gets an apostrophe."""
     name = _name(token)
     return f"'{name}" if len(name) > 1 and name[0] in FORMULA else name
@@ -96,6 +96,8 @@ def _arrays(found: AttentionMap) -> dict[str, npt.NDArray[Any]]:
         **{name: _texts([_name(token) for token in own]) for name, own in tokens.items()},
         "source_spans": _spans(found.source_tokens),
         "target_spans": _spans(found.target_tokens),
+        "source_ids": _ids(found.source_tokens),
+        "target_ids": _ids(found.target_tokens),
         "token_logprobs": np.asarray(found.token_logprobs, np.float32),
         "token_ranks": np.asarray(found.token_ranks, np.int64),
         "alignment": np.asarray(found.alignment, np.int64).reshape(-1, 2),
@@ -121,14 +123,23 @@ def _texts(values: Sequence[str]) -> npt.NDArray[np.str_]:
     return np.asarray(list(values), np.str_)
 
 
-def _spans(tokens: Sequence[Token]) -> npt.NDArray[np.int64]:
+def _spans(tokens: Sequence[TokenOrWord]) -> npt.NDArray[np.int64]:
     return np.asarray([(token.start, token.end) for token in tokens], np.int64).reshape(-1, 2)
+
+
+def _ids(tokens: Sequence[TokenOrWord]) -> npt.NDArray[np.int64]:
+    """Return [tokens], the ids; of words [words, ids of the longest], with -1 behind those of shorter ones."""
+    if not any(isinstance(token, Word) for token in tokens):
+        return np.asarray([token.ids[0] for token in tokens], np.int64)
+    longest = max(len(token.ids) for token in tokens)
+    return np.asarray([(*token.ids, *[-1] * (longest - len(token.ids))) for token in tokens], np.int64)
 
 
 def as_bertviz(found: AttentionMap) -> bytes:
     """Return BertViz's input: `cross_attention[l][h][t][s]` (or encoder_, decoder_) and the tokens of both sides.
 
-    Raise InvalidOption unless the map has every layer and head.
+    A row of cross-attention has the token that the step writes, a row of the decoder the one that it reads. Raise
+    InvalidOption unless the map has every layer and head.
     """
     if found.axes[:2] != ("layer", "head"):
         raise InvalidOption("format=bertviz wants layer=all and head=all.")
@@ -138,12 +149,13 @@ def as_bertviz(found: AttentionMap) -> bytes:
         "decoder_tokens": [
             _name(token) for token in (found.target_tokens if found.kind == "cross" else column_tokens(found))
         ],
+        "decoder_tokens_are": "output" if found.kind == "cross" else "input",
         f"{found.kind}_attention": weights,
         "model": found.model,
         "digest": found.digest,
     }
     if found.kind == "encoder":
-        del content["decoder_tokens"]
+        del content["decoder_tokens"], content["decoder_tokens_are"]
     elif found.kind == "decoder":
         del content["encoder_tokens"]
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from service.engine import AttentionMap, FloatArray, InvalidOption, Token
+from service.engine import AttentionMap, FloatArray, InvalidOption, TokenOrWord
 from service.figures.captions import (
     TITLE_LENGTH,
     described,
@@ -165,5 +165,5 @@ def _quantity(found: AttentionMap, signed: bool) -> str:
     return "log-probability lost" if found.kind == "occlusion" else "difference" if signed else "weight"
 
 
-def _spans(tokens: Sequence[Token]) -> list[tuple[int, int, str | None]]:
+def _spans(tokens: Sequence[TokenOrWord]) -> list[tuple[int, int, str | None]]:
     return [(token.start, token.end, token.special) for token in tokens]

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import groupby
 
-from service.engine import Token
+from service.engine import TokenOrWord
 
 LONGEST = 40  # characters of a label; a word may be a URL
 # Invisible, but words of some scripts and many emoji (families, flags) contain them.
@@ -35,13 +35,13 @@ def shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
-def label(token: Token) -> str:
+def label(token: TokenOrWord) -> str:
     """Return the label of a row or a column; never empty."""
     shown = token.special or token.text or token.piece
     return shorten(clean(shown), LONGEST).strip() or "␣"
 
 
-def labels(tokens: Iterable[Token]) -> tuple[str, ...]:
+def labels(tokens: Iterable[TokenOrWord]) -> tuple[str, ...]:
     """Return the labels of an axis; tokens that are bytes of one character are numbered, such as "🐶 2/4"."""
     found: list[str] = []
     for _, group in groupby(enumerate(tokens), key=_place):
@@ -51,7 +51,7 @@ def labels(tokens: Iterable[Token]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _place(numbered: tuple[int, Token]) -> tuple[int, int, int]:
+def _place(numbered: tuple[int, TokenOrWord]) -> tuple[int, int, int]:
     """Return the place of a token in the text; only bytes of one character share a place that is not empty."""
     number, token = numbered
     alone = token.special is not None or token.start >= token.end

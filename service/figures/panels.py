@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from service.engine import AttentionMap, Token
+from service.engine import AttentionMap, TokenOrWord
 
 ViewName = Literal["heatmap", "lines", "compare", "contrast", "models", "steps"]  # steps: in JSON only
 Points = tuple[tuple[int, int], ...]
@@ -68,11 +68,11 @@ class Figure:
         return sum(panel.weights.size for panel in self.panels)
 
 
-def column_tokens(found: AttentionMap) -> tuple[Token, ...]:
+def column_tokens(found: AttentionMap) -> tuple[TokenOrWord, ...]:
     """Return the tokens of the last axis."""
     return found.column_tokens or found.source_tokens
 
 
-def row_tokens(found: AttentionMap) -> tuple[Token, ...]:
+def row_tokens(found: AttentionMap) -> tuple[TokenOrWord, ...]:
     """Return the tokens of the last axis but one."""
     return found.source_tokens if found.kind == "encoder" else found.target_tokens

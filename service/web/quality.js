@@ -23,11 +23,19 @@ function wordsOf(tokens) {
 
 const first = (words) => quoted(words.slice(0, 3).map(({ text }) => text));
 
-// The longest run of words of the source that nothing in the translation is aligned with.
-function leftOut({ source, word_alignment: links }) {
+// The longest run of words of the source that nothing in the translation is aligned with; punctuation does not count.
+function leftOut({ source: { text, words }, word_alignment: links }) {
   const aligned = new Set(links.map(([from]) => from));
-  const runs = source.text.trim().split(/\s+/).reduce((all, word, at) => (aligned.has(at) ? [...all, []] : [...all.slice(0, -1), [...all.at(-1), word]]), [[]]);
-  return runs.reduce((one, other) => (other.length > one.length ? other : one));
+  const runs = [[]];
+  let end = 0;
+  for (const [at, word] of words.entries()) {
+    const from = text.indexOf(word, end);
+    end = from + word.length;
+    if (aligned.has(at)) runs.push([]);
+    else if (/[\p{L}\p{N}]/u.test(word)) runs.at(-1).push({ from, end });
+  }
+  const longest = runs.reduce((one, other) => (other.length > one.length ? other : one));
+  return longest.length < CLAUSE ? "" : text.slice(longest[0].from, longest.at(-1).end);
 }
 
 // Whether four tokens in a row occur twice, as in a search that repeats itself.
@@ -45,7 +53,7 @@ export function reasonOf(sentence) {
   const found = [
     sentence.finish_reason === "length" ? t("the translation breaks off") : "",
     repeats(sentence.target.tokens) ? t("a part is repeated") : "",
-    missing.length >= CLAUSE ? t("{words} may be left out", { words: quoted([missing.join(" ")]) }) : "",
+    missing ? t("{words} may be left out", { words: quoted([missing]) }) : "",
     rare.length ? t("rare words: {words}", { words: first(rare) }) : "",
     unsure.length ? t("the model was unsure of {words}", { words: first(unsure) }) : "",
   ].filter(Boolean);

@@ -124,7 +124,7 @@ def test_settings_can_be_read_in_a_terminal(
 
 def test_translate_hands_texts_and_every_option_on(taken: list[BulkOptions]) -> None:
     assert run("translate", "Hello.", "Bye.", "--to", "fr", TRANSLUCENT_DEFAULT_MODELS="m").exit_code == 0
-    files = [f"--{name}={name}.txt" for name in ("input", "output", "target-file", "alignments", "scores")]
+    files = [f"--{name}={name}.txt" for name in ("input", "output", "target-file", "alignments", "words", "scores")]
     more = ["--model=m", "--from=en", "--to=fr", "--beam-size=2", "--no-split-sentences", "--device=cpu"]
     more += ["--models-dir=folder", "--pivot=off"]
     assert run("translate", *files, *more, TRANSLUCENT_INTRA_THREADS="2", TRANSLUCENT_PRECISION="fp16").exit_code == 0
@@ -140,6 +140,7 @@ def test_translate_hands_texts_and_every_option_on(taken: list[BulkOptions]) -> 
             split_sentences=False,
             target_file=Path("target-file.txt"),
             alignments=Path("alignments.txt"),
+            words=Path("words.txt"),
             scores=Path("scores.txt"),
             device="cpu",
             precision="fp16",

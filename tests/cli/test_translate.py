@@ -70,9 +70,11 @@ def test_the_order_is_kept_over_many_windows(translate: Translate, monkeypatch: 
 
 
 def test_scores_and_alignments_have_a_line_for_each_line(translate: Translate, tmp_path: Path) -> None:
-    translate("I lost.\n\n- I'm  home. Go!\n😀\n", scores=tmp_path / "s", alignments=tmp_path / "a")
-    assert (tmp_path / "a").read_text() == "0-0 1-1\n\n1-1 2-2 3-3\n\n"
-    scores = [float(line) for line in (tmp_path / "s").read_text().splitlines()]
+    files = {name: tmp_path / name for name in ("scores", "alignments", "words")}
+    translate("I lost.\n\n- I'm  home. Go!\n😀\n", **files)
+    assert files["alignments"].read_text() == "0-0 1-1 2-2\n\n0-0 1-1 2-2 3-3 4-4 5-5\n\n"
+    assert files["words"].read_text() == "I lost . ||| I lost .\n\nI 'm home . Go ! ||| I 'm home . Go !\n\n"
+    scores = [float(line) for line in files["scores"].read_text().splitlines()]
     assert scores == pytest.approx([-0.5, 0, -0.5, 0])
 
 
@@ -81,7 +83,7 @@ def test_given_translations_are_scored_and_aligned_as_they_are(
 ) -> None:
     translate("I lost .\n\nGo.\n", "J'ai  perdu .\nx\nVa\n", scores=tmp_path / "s", alignments=tmp_path / "a")
     links = [line.split() for line in (tmp_path / "a").read_text().splitlines()]
-    assert [sorted(link.split("-")[1] for link in line) for line in links] == [["0", "1", "2"], [], ["0"]]
+    assert [sorted(link.split("-")[1] for link in line) for line in links] == [["0", "1", "2", "3"], [], ["0"]]
     scores = (tmp_path / "s").read_text().splitlines()
     assert (len(scores), scores[1]) == (3, "0.000000")
     assert len(worker.forced) == 2
@@ -111,9 +113,9 @@ def test_standard_input_and_output_are_the_default_and_a_dash(
     cases: tuple[tuple[dict[str, Any], bytes], ...] = (
         ({}, rb"I lost\.\n"),
         ({"input": dash, "output": dash}, rb"I lost\.\n"),
-        ({"input": dash, "output": tmp_path / "out", "alignments": dash}, rb"0-0 1-1\n"),
+        ({"input": dash, "output": tmp_path / "out", "alignments": dash}, rb"0-0 1-1 2-2\n"),
         ({"input": dash, "output": tmp_path / "out", "scores": dash}, rb"-0\.500000\n"),
-        ({"input": file, "target_file": dash, "alignments": dash}, rb"\d-\d \d-\d\n"),
+        ({"input": file, "target_file": dash, "alignments": dash}, rb"\d-\d \d-\d \d-\d\n"),
     )
     for changes, expected in cases:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"I lost.\n")))
@@ -185,7 +187,7 @@ def test_two_legs_write_the_lines_the_scores_and_the_alignments_of_both(
     assert translate(content, **two_legs, **files) == content
     assert len(worker.jobs) - once == 2 * once  # both legs warm up and translate
     assert "translucent: de → en → it, by first and second" in capsys.readouterr().err
-    assert files["alignments"].read_text().splitlines() == links == ["0-0 1-1 2-2 3-3", "", "0-0"]
+    assert files["alignments"].read_text().splitlines() == links == ["0-0 1-1 2-2 3-3 4-4", "", "0-0 1-1"]
     assert files["scores"].read_text().splitlines()[1] == "0.000000"
 
 

@@ -8,7 +8,7 @@ import torch
 from service.bundle.alignment import white_space_words
 from service.bundle.manifest import DecodingDefaults, EarlyStopping, SpecialIds
 from service.bundle.vocabulary import BOS, EOS, PAD
-from service.engine.attention.alignment import group
+from service.engine.attention.words import group
 from service.engine.jobs import Hypothesis
 from service.engine.search.beam_search import Beam
 from service.engine.search.beam_state import candidates_for

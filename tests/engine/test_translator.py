@@ -46,7 +46,8 @@ async def test_details_point_into_both_texts(translator: Translator) -> None:
         assert sentence.token_logprobs == (-0.5,) * size
         assert sentence.score == pytest.approx(-0.5)
         assert sentence.finish_reason == "eos"
-    assert translation.sentences[2].word_alignment == ((0, 0), (1, 1))
+    assert translation.sentences[2].source_words == ("Ete\u0301", ",", "中", ".")
+    assert translation.sentences[2].word_alignment == ((0, 0), (1, 1), (2, 2), (3, 3))
 
 
 async def test_a_translation_that_was_cut_off_has_details_without_an_end(translator: Translator) -> None:

@@ -80,7 +80,7 @@ async def test_a_value_is_one_token_in_details(shipped: Translator) -> None:
 
 
 async def test_a_path_that_no_model_took_is_refused(shipped: Translator) -> None:
-    [end] = (token.id for token in (await shipped.attention("I lost.", None, AttentionOptions())).target_tokens[-1:])
+    [end] = (await shipped.attention("I lost.", None, AttentionOptions())).target_tokens[-1].ids
     for ids in ((end, end), (10**6, end)):
         with pytest.raises(InvalidOption, match="target_ids must be tokens"):
             await shipped.attention("I lost.", None, AttentionOptions(target_ids=ids))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from service.engine.errors import InvalidOption
-from service.engine.types import AttentionMap
+from service.engine.types import AttentionMap, Word
 from service.figures.exports import as_bertviz, as_csv, as_npz
 from service.figures.figure import one
 from service.figures.html import as_html
@@ -76,12 +76,24 @@ def test_npz_has_named_arrays_and_is_the_same_every_time() -> None:
         assert {"first.weights", "second.weights"} <= set(arrays)
 
 
+def test_npz_has_the_ids_of_tokens_and_of_every_token_of_a_word() -> None:
+    found = make_map(("I", "lost"))
+    words = (Word((7, 8, 9), "▁lost", "lost", 0, 4), Word((2,), "</s>", "", 4, 4, "</s>"))
+    with np.load(io.BytesIO(as_npz([("m", replace(found, source_tokens=words))]))) as arrays:
+        assert arrays["target_ids"].tolist() == [token.ids[0] for token in found.target_tokens]
+        assert arrays["source_ids"].tolist() == [[7, 8, 9], [2, -1, -1]]
+
+
 def test_bertviz_gets_layers_heads_and_tokens() -> None:
     found = make_map(shape=(2, 4))
     content = json.loads(as_bertviz(found))
     assert np.asarray(content["cross_attention"]).shape == found.weights.shape
     assert (len(content["decoder_tokens"]), len(content["encoder_tokens"])) == found.weights.shape[2:]
     assert content["encoder_tokens"][-1] == content["decoder_tokens"][-1] == "</s>"
+    assert content["decoder_tokens_are"] == "output"
+    decoder = replace(found, kind="decoder", column_tokens=found.target_tokens)
+    assert json.loads(as_bertviz(decoder))["decoder_tokens_are"] == "input"
+    assert "decoder_tokens_are" not in json.loads(as_bertviz(replace(found, kind="encoder")))
     with pytest.raises(InvalidOption):
         as_bertviz(make_map())
 

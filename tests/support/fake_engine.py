@@ -58,6 +58,8 @@ def scored(text: str, target: str) -> SentenceDetail:
     return SentenceDetail(
         *(text, target, 0, 0, words_of(text), words_of(target), -0.5, (-0.25,) * len(words_of(target))),
         *(((0, 0),), "eos"),
+        source_words=tuple(text.split()),
+        target_words=tuple(target.split()),
         word_alignment=((0, 0),),
     )
 

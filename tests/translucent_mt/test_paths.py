@@ -26,7 +26,7 @@ def test_the_score_of_a_result_is_that_of_its_path(
         found = sentence.attention
         assert found.target == sentence.text
         assert found.score == pytest.approx(sentence.score, abs=1e-4)
-        assert [token.id for token in found.rows] == [token.id for token in sentence.tokens]
+        assert [token.ids for token in found.rows] == [token.ids for token in sentence.tokens]
 
 
 def test_after_a_glossary_the_text_is_scored(translator: Translator) -> None:

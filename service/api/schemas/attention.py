@@ -292,6 +292,9 @@ class BertvizAttention(Schema):
     digest: str
     encoder_tokens: list[str] | None = None
     decoder_tokens: list[str] | None = None
+    decoder_tokens_are: Literal["output", "input"] | None = Field(
+        None, description="Whether a row has the token that its step writes (cross-attention) or reads (decoder)"
+    )
     cross_attention: list[Any] | None = None
     encoder_attention: list[Any] | None = None
     decoder_attention: list[Any] | None = None

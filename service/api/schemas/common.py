@@ -245,11 +245,12 @@ class FigureRequest(Fields):
 
 
 class TokenSchema(Schema):
-    """A token and its range in the text."""
+    """A token, or with `tokens=word` a word, and its range in the text."""
 
-    id: int = Field(description="Number in the vocabulary")
+    id: int | None = Field(None, description="Number in the vocabulary; absent for a word")
+    ids: list[int] | None = Field(None, description="Of a word only: the numbers of its tokens in the vocabulary")
     text: str = Field(description="Exactly the text between `start` and `end`; empty for special tokens")
-    piece: str = Field(description="Spelling in the vocabulary")
+    piece: str = Field(description="Spelling in the vocabulary; of a word, those of its tokens, joined")
     start: int = Field(description="First code point")
     end: int = Field(description="Code point after the last")
     special: str | None = Field(None, description='`"</s>"` for the end token; absent for others')

@@ -60,17 +60,21 @@ class TranslateRequest(Decoding):
     api_key: ApiKey = None
 
 
+class WordedSideSchema(SideSchema):
+    """One side of a translated sentence."""
+
+    words: list[str] = Field(description="The words of the text, by the rule of docs/attention.md")
+
+
 class SentenceSchema(Schema):
     """One translated sentence."""
 
-    source: SideSchema
-    target: SideSchema
+    source: WordedSideSchema
+    target: WordedSideSchema
     score: float = Field(description="Log-probability after the length penalty")
     token_logprobs: list[float] = Field(description="Natural log-probability of each target token")
     alignment: Points = Field(description="Pairs of positions in `source.tokens` and `target.tokens`")
-    word_alignment: Points = Field(
-        description="The same, between the words that white space separates in the two texts"
-    )
+    word_alignment: Points = Field(description="The same, in `source.words` and `target.words`")
     finish_reason: Literal["eos", "length"] = Field(description="`length`: ended at the length limit")
     values: Literal["search", "retry", "copied"] | None = Field(
         None,

@@ -1,40 +1,23 @@
 """Turns the attention of scored sentences into the requested view of it, without side effects."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from service.bundle.alignment import Groups, Links, alignment_weights, links, merge
+from service.bundle.alignment import alignment_weights, merge
 from service.bundle.manifest import AlignmentHead, Step
 from service.engine.attention import alignment
+from service.engine.attention.words import Axis, axis_of, links_of
 from service.engine.jobs import AttentionScores, FloatArray, ScoringResult
 from service.engine.model_info import ModelInfo
-from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail, Token, TokenKind
+from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail, Token, TokenOrWord
 
 AXES = {
     "cross": ("target", "source"),
     "encoder": ("source", "source"),
     "decoder": ("target", "target_input"),  # <s> and the target tokens before the row's own, as the decoder read
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """The tokens that a view shows along one axis, and the model's tokens that each consists of."""
-
-    shown: tuple[Token, ...]
-    groups: Groups
-
-    @property
-    def size(self) -> int:
-        """Return the number of the model's tokens."""
-        return sum(map(len, self.groups))
-
-    @property
-    def plain(self) -> Groups:
-        """Return the groups, empty for special tokens, so that no link leads to them."""
-        return [[] if token.special else group for token, group in zip(self.shown, self.groups, strict=True)]
 
 
 def build_map(
@@ -53,12 +36,13 @@ def build_map(
     """
     assert pair.scores is not None, "a worker answers with the requested scores"
     options = _resolved(options)
-    source = axis_of(texts[0], pair.source_tokens, options.tokens)
-    target = axis_of(texts[1], pair.target_tokens, options.tokens)
-    read = axis_of(texts[1], (begin, *pair.target_tokens[:-1]), options.tokens)
+    source = axis_of(pair.source_text, pair.source_tokens, options.tokens, pair.source_start)
+    target = axis_of(pair.target_text, pair.target_tokens, options.tokens, pair.target_start)
+    read = axis_of(pair.target_text, (begin, *pair.target_tokens[:-1]), options.tokens, pair.target_start)
     rows, columns = {"cross": (target, source), "encoder": (source, source), "decoder": (target, read)}[options.kind]
     weights = _weights(pair.scores, options, align, rows, columns)
     aligning = alignment_weights(pair.scores.cross_attention, align)
+    linked = (source, target) if options.specials == "keep" else (source.plain, target.plain)
     named = [name for name, chosen in (("layer", options.layer), ("head", options.head)) if chosen == "all"]
     logprobs, ranks = _token_scores(pair, target, options)
     return AttentionMap(
@@ -74,7 +58,7 @@ def build_map(
         score=pair.score,
         token_logprobs=logprobs,
         token_ranks=ranks,
-        alignment=_links(aligning, source, target, align, options),
+        alignment=links_of(aligning, *linked, align.threshold),
         digest=info.digest,
         model=info.name,
         column_tokens=_kept(columns.shown, options),
@@ -136,12 +120,6 @@ def _joined_scores(found: Sequence[AttentionScores]) -> AttentionScores | None:
     )
 
 
-def _links(weights: FloatArray, source: Axis, target: Axis, align: AlignmentHead, options: AttentionOptions) -> Links:
-    """Return the links by the positions of the tokens in the answer."""
-    found = links(weights, source.plain, target.plain, align.threshold)
-    return found if options.specials == "keep" else alignment.without_specials(found, source.shown, target.shown)
-
-
 def _scores(result: ScoringResult, step: Step | None, rows: Axis, columns: Axis) -> AttentionScores | None:
     """Return the scores behind the weights of the axes' tokens, if there are any."""
     found = result.scores
@@ -197,7 +175,7 @@ def _weights(
         weights = scores.selected
     weights = weights[..., : rows.size, : columns.size]
     if options.tokens == "word":
-        weights = merge(weights, rows.groups, columns.groups)
+        weights = merge(weights, rows.attending, columns.groups)
     if _step(options, align) == "consume":
         weights = _without_unread(weights, rows, len(scores.logprobs) - 1)
     return weights
@@ -218,14 +196,5 @@ def _token_scores(
     return logprobs, tuple(max(int(ranks[i]) for i in group) for group in shown)
 
 
-def axis_of(text: str, tokens: Sequence[Token], kind: TokenKind) -> Axis:
-    """Return the tokens or words of a text that a view shows."""
-    if kind == "subword":
-        return Axis(tuple(tokens), [[number] for number in range(len(tokens))])
-    groups = alignment.group(tokens, alignment.words(text, tokens))
-    groups = alignment.with_specials(groups, tokens)
-    return Axis(alignment.word_tokens(tokens, groups, text), groups)
-
-
-def _kept(tokens: tuple[Token, ...], options: AttentionOptions) -> tuple[Token, ...]:
+def _kept(tokens: tuple[TokenOrWord, ...], options: AttentionOptions) -> tuple[TokenOrWord, ...]:
     return tokens if options.specials == "keep" else tuple(token for token in tokens if not token.special)

@@ -9,31 +9,29 @@ from dataclasses import replace
 
 import numpy as np
 
-from service.bundle.alignment import Groups
-from service.engine.attention.attention_map import axis_of
+from service.engine.attention.words import Axis, axis_of
 from service.engine.errors import TooManyWeights
 from service.engine.jobs import FloatArray
-from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail, Token
+from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail
 
 MOST_OCCLUDED = 64  # parts of one sentence; each is one scoring run more
 
 
-def occluded_parts(text: str, tokens: Sequence[Token], options: AttentionOptions) -> tuple[tuple[Token, ...], Groups]:
-    """Return the tokens or words of a source that are removed, and the subwords of each; raise TooManyWeights."""
-    axis = axis_of(text, tokens, options.tokens)
-    kept = [(token, group) for token, group in zip(axis.shown, axis.groups, strict=True) if not token.special]
-    if len(kept) > MOST_OCCLUDED:
+def occluded_parts(pair: SentenceDetail, options: AttentionOptions) -> Axis:
+    """Return the tokens or words of a source that are removed; raise TooManyWeights."""
+    axis = axis_of(pair.source_text, pair.source_tokens, options.tokens, pair.source_start).plain
+    if len(axis.shown) > MOST_OCCLUDED:
         raise TooManyWeights(
-            f"The text has {len(kept)} {options.tokens}s, and occlusion removes each once; at most {MOST_OCCLUDED} "
-            "are removed. Send a shorter text, or tokens=word."
+            f"The text has {len(axis.shown)} {options.tokens}s, and occlusion removes each once; at most "
+            f"{MOST_OCCLUDED} are removed. Send a shorter text, or tokens=word."
         )
-    return tuple(token for token, _ in kept), [group for _, group in kept]
+    return axis
 
 
 def with_occlusion(
     found: AttentionMap,
     pair: SentenceDetail,
-    parts: tuple[Token, ...],
+    parts: Axis,
     without: Sequence[FloatArray],
     options: AttentionOptions,
 ) -> AttentionMap:
@@ -44,9 +42,9 @@ def with_occlusion(
     """
     assert pair.scores is not None
     lost = np.stack([pair.scores.logprobs - logprobs for logprobs in without], axis=1)  # [T, C]
-    axis, keep = axis_of(found.target_text, pair.target_tokens, options.tokens), options.specials == "keep"
-    rows = [group for token, group in zip(axis.shown, axis.groups, strict=True) if keep or not token.special]
-    weights = np.stack([lost[group].sum(axis=0) for group in rows]).astype(np.float32)
+    axis = axis_of(pair.target_text, pair.target_tokens, options.tokens, pair.target_start)
+    rows = axis if options.specials == "keep" else axis.plain
+    weights = np.stack([lost[group].sum(axis=0) for group in rows.groups]).astype(np.float32)
     return replace(
-        found, kind="occlusion", weights=weights, column_tokens=parts, layer="all", head="all", step="produce"
+        found, kind="occlusion", weights=weights, column_tokens=parts.shown, layer="all", head="all", step="produce"
     )

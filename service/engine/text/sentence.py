@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from service.bundle.alignment import links, white_space_words
 from service.bundle.confidence import Confidence, signals_of
 from service.bundle.wrapping import Span, join
-from service.engine.attention import alignment
+from service.engine.attention.words import axis_of, links_of
 from service.engine.jobs import FloatArray, Hypothesis, ScoringResult, SearchTrace
 from service.engine.text.respelling import respelled
 from service.engine.text.short_strings import short_string
@@ -142,8 +141,8 @@ class Translated:
         assert self.weights is not None
         best = self.hypotheses[0]
         sides = source, target
-        sources, targets = (alignment.plain_groups(tokens) for _, tokens, _ in sides)
-        own, other = (alignment.group(tokens, white_space_words(text), start) for text, tokens, start in sides)
+        read, written = (axis_of(text, tokens, "subword", start) for text, tokens, start in sides)
+        source_words, target_words = (axis_of(text, tokens, "word", start).plain for text, tokens, start in sides)
         return SentenceDetail(
             source_text=source[0],
             target_text=target[0],
@@ -153,9 +152,11 @@ class Translated:
             target_tokens=tuple(target[1]),
             score=best.score,
             token_logprobs=best.logprobs,
-            alignment=links(self.weights, sources, targets, threshold),
+            alignment=links_of(self.weights, read, written, threshold),
             finish_reason=best.finish_reason,
-            word_alignment=links(self.weights, own, other, threshold),
+            source_words=tuple(word.text for word in source_words.shown),
+            target_words=tuple(word.text for word in target_words.shown),
+            word_alignment=links_of(self.weights, source_words, target_words, threshold),
             scores=self.scores,
         )
 
@@ -184,14 +185,14 @@ def with_quality(detail: SentenceDetail, found: SentenceQuality) -> SentenceDeta
     shift = detail.target_start - detail.source_start
     tokens = tuple(replace(token, start=token.start + shift, end=token.end + shift) for token in detail.source_tokens)
     plain = [place for place, token in enumerate(tokens) if token.special is None]
-    words = range(len(white_space_words(detail.source_text)))
     return replace(
         detail,
         target_text=detail.source_text,
         target_tokens=tokens,
         token_logprobs=(),
         alignment=tuple((place, place) for place in plain),
-        word_alignment=tuple((place, place) for place in words),
+        target_words=detail.source_words,
+        word_alignment=tuple((place, place) for place in range(len(detail.source_words))),
         quality=found.quality,
         kept_source=True,
         values=None,

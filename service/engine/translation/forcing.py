@@ -115,11 +115,11 @@ class Forcing:
 
     async def occluded(self, found: AttentionMap, scored: SentenceDetail, options: AttentionOptions) -> AttentionMap:
         """Return what the translation's tokens lose without each part of the source; one scoring run takes several."""
-        parts, groups = occluded_parts(found.source_text, scored.source_tokens, options)
+        parts = occluded_parts(scored, options)
         source, target = ([token.id for token in side] for side in (scored.source_tokens, scored.target_tokens))
         if target[-1] != (eos := self.pair.tokenizers.target.eos):
             target.append(eos)
-        shorter = [tuple(number for at, number in enumerate(source) if at not in group) for group in groups]
+        shorter = [tuple(number for at, number in enumerate(source) if at not in group) for group in parts.groups]
         results = await self._run([(ids, tuple(target)) for ids in shorter])
         return with_occlusion(found, scored, parts, [result.logprobs for result in results], options)
 

@@ -4,10 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from service.bundle.alignment import white_space_words
 from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.attention import alignment
 from service.engine.attention.selection import check_size, limit_for, relocated, select_weights, selected_scores
@@ -15,7 +12,6 @@ from service.engine.errors import InvalidOption, TooManyWeights
 from service.engine.jobs import WeightSelection
 from service.engine.types import AttentionOptions, Token
 from tests.support.fake_worker import forced_result
-from tests.support.vocabulary import small_tokenizer
 
 SIZE = AttentionSize(2, 4)
 SPEC = AttentionSpec(cross=SIZE, encoder=SIZE, decoder=None, align=AlignmentHead(1, 0, "consume", 0.1, 9.0, "x"))
@@ -87,43 +83,3 @@ def test_special_tokens_are_kept_dropped_or_renormalised_and_a_row_with_nothing_
     np.testing.assert_array_equal(alignment.limit_specials(weights, rows, columns, "drop"), weights[:2, :2])
     found = alignment.limit_specials(weights, rows, columns, "renormalise")
     np.testing.assert_allclose(found, [[0.25, 0.75], [0.0, 0.0]], rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("I lost.", ["I", "lost", "."]),
-        ("J'ai dit : « aujourd’hui » !", ["J'ai", "dit", ":", "«", "aujourd’hui", "»", "!"]),
-        ("well-known 3.5% 'so'", ["well-known", "3.5", "%", "'", "so", "'"]),
-        ("ete\u0301 nai\u0308ve...", ["ete\u0301", "nai\u0308ve", ".", ".", "."]),
-        ("👩\u200d👧👍🏽 ok", ["👩\u200d👧", "👍🏽", "ok"]),
-        ("  ", []),
-    ],
-)
-def test_words_are_letters_together_and_marks_apart(text: str, expected: list[str]) -> None:
-    assert [text[start:end] for start, end in alignment.words(text, ())] == expected
-
-
-def test_a_token_that_spans_several_words_makes_them_one() -> None:
-    assert alignment.words("a... b", [token("...", 1)]) == [(0, 1), (1, 4), (5, 6)]
-
-
-def test_pieces_are_grouped_into_their_words_and_the_end_stands_alone() -> None:
-    text = "I'm 中, home"
-    tokens = small_tokenizer().tokens(text)
-    groups = alignment.with_specials(alignment.group(tokens, alignment.words(text, tokens)), tokens)
-    merged = alignment.word_tokens(tokens, groups, text)
-    assert [t.text for t in merged] == ["I'm", "中", ",", "home", ""]
-    assert merged[-1].special == "</s>"
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.text(st.sampled_from("ab'.-,é\u0301 \u00a0中👩\u200b\u200d👧12\t"), max_size=30))
-def test_every_token_lies_in_exactly_one_word(text: str) -> None:
-    tokens = small_tokenizer().tokens(text)
-    for spans in (alignment.words(text, tokens), white_space_words(text)):
-        groups = alignment.group(tokens, spans)
-        found = sorted(index for group in groups for index in group)
-        assert found == [i for i, t in enumerate(tokens) if not t.special]
-        for (start, end), group in zip(spans, groups, strict=True):
-            assert all(start <= tokens[i].start and tokens[i].end <= end for i in group)

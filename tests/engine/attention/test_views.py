@@ -68,10 +68,10 @@ async def test_attention_of_a_given_translation(translator: Translator, worker: 
 async def test_attention_between_words(translator: Translator) -> None:
     found = await translator.attention("I lost.", "J'ai perdu.", AttentionOptions(tokens="word"))
     assert [t.text for t in found.source_tokens] == ["I", "lost", ".", ""]
-    assert [t.text for t in found.target_tokens] == ["J'ai", "perdu", ".", ""]
-    assert found.weights.shape == (4, 4)
+    assert [t.text for t in found.target_tokens] == ["J'", "ai", "perdu", ".", ""]
+    assert found.weights.shape == (5, 4)
     np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-3)
-    assert len(found.token_logprobs) == len(found.token_ranks) == 4
+    assert len(found.token_logprobs) == len(found.token_ranks) == 5
     assert sum(found.token_logprobs) / len(found.target_tokens) < found.score
 
 
@@ -172,5 +172,6 @@ async def test_attention_beyond_the_limit_is_refused_before_it_is_computed(
 async def test_given_pairs_are_scored_with_their_word_alignment(translator: Translator) -> None:
     [score, other] = await translator.score_batch([("I lost .", "J'ai  perdu ."), ("Go.", "Va !")], 0.0)
     assert score.score == pytest.approx(-0.5 * len(score.token_logprobs))
-    assert [target for _, target in score.word_alignment] == [0, 1, 2]
+    assert [target for _, target in score.word_alignment] == [0, 1, 2, 3]
     assert [target for _, target in other.word_alignment] == [0, 1]
+    assert (score.source_words, score.target_words) == (("I", "lost", "."), ("J'", "ai", "perdu", "."))
