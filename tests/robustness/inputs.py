@@ -158,6 +158,7 @@ ATTACKS: dict[str, str] = {
     "lines": _repeated("a\n"),
     "digits": _repeated("1"),
     "numbers": _repeated("1.5 "),
+    "groups of digits": _repeated("'111", "1"),
     "addresses": _repeated("a@"),
     "slashes": _repeated("@/", "", "^"),
     "placeholders": _repeated("%("),

@@ -132,7 +132,8 @@ def written(fragment: str, tags: Sequence[Tags], *, in_table: bool, begins_line:
 
     text = render(fragment, tags, encode)
     if begins_line:
-        text = FIRST_NUMBER.sub(r"\1\\", text, count=1) if FIRST_NUMBER.match(text) else text
+        number = FIRST_NUMBER.match(text)
+        text = f"{number[1]}\\{text[number.end() :]}" if number else text
         sign = FIRST_SIGN.match(text)
         if sign and not text.startswith(tuple(before for before, _ in tags if before)):
             text = f"{text[: sign.end()]}\\{text[sign.end() :]}"

@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 SPACES = " \u00a0\u202f\u2009"
+MOST_GROUPS = 12  # of three digits; without a limit, a search reads a long row of groups again from each of them
 
 
 class Separators(NamedTuple):
@@ -48,7 +49,8 @@ def numeral(language: str) -> str:
     """Return the pattern of an unsigned number as the language writes it, or as another one does."""
     separators = _BY_LANGUAGE.get(language_of(language))
     groups = f"'’\u00a0\u202f\u2009{'' if separators is None else separators.group}"
-    return rf"\d{{1,3}}(?:[{re.escape(groups)}]\d{{3}}(?!\d))+(?:[.,]\d+)?(?![.,]?\d)|\d+(?:[.,]\d+)?(?![.,]?\d)|\d+"
+    grouped = rf"\d{{1,3}}(?:[{re.escape(groups)}]\d{{3}}(?!\d)){{1,{MOST_GROUPS}}}"
+    return rf"{grouped}(?:[.,]\d+)?(?![.,]?\d)|\d+(?:[.,]\d+)?(?![.,]?\d)|\d+"
 
 
 def number_in(text: str, source: str, target: str) -> str:
