@@ -1,4 +1,4 @@
-"""Writes the tables of docs/settings.md and docs/credits.md: `make docs`, or `python docs/tools/generate.py`.
+"""Writes the tables that pages have from the code and the models: `make docs`, or `python docs/tools/generate.py`.
 
 Each stands between two marker lines. A test fails if one is out of date.
 """
@@ -12,14 +12,17 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))  # so that the checkout is found before anything installed
 
 from docs.tools import credits as credited  # noqa: E402
+from docs.tools import scores  # noqa: E402
 from service.settings import settings_table  # noqa: E402
 
-PAGES = (ROOT / "docs/settings.md", ROOT / "docs/credits.md")
+PAGES = [ROOT / page for page in ("README.md", "models/README.md", "docs/settings.md", "docs/credits.md")]
 TABLES = {
     "settings": settings_table,
     "corpora": credited.corpora,
     "made": credited.made,
     "books": credited.books,
+    "scores": scores.scores,
+    "models": scores.models,
 }
 BETWEEN = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

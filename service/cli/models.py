@@ -46,7 +46,7 @@ def as_json(bundles: Sequence[Bundle]) -> str:
 
 def as_table(bundles: Sequence[Bundle]) -> str:
     """Return one line for each bundle, in columns."""
-    header = ("name", "version", "pair", "architecture", "precisions", "parameters", "memory", "best score")
+    header = ("name", "version", "pair", "architecture", "precisions", "parameters", "memory", "scores")
     rows = [header, *(_row(bundle) for bundle in bundles)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
@@ -87,8 +87,10 @@ def _memory(bundle: Bundle) -> str:
 
 
 def _score(card: Mapping[str, Any]) -> str:
-    scores = card.get("scores") or [{}]
-    first = scores[0]
-    if "score" not in first:
-        return ""
-    return f"{first.get('metric', '')} {first['score']:.1f} on {first.get('test_set', '?')}".strip()
+    """Return the first three scores of the card's first metric; a card begins with what the model is for."""
+    scores = [score for score in card.get("scores") or () if "score" in score]
+    metric = scores[0].get("metric", "") if scores else ""
+    alike = [
+        f"{score.get('test_set', '?')} {score['score']:.1f}" for score in scores if score.get("metric", "") == metric
+    ]
+    return f"{metric} {', '.join(alike[:3])}".strip()
