@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from limits import RateLimitItem, parse_many
-from limits.aio.storage import MemoryStorage, RedisStorage
+from limits.aio.storage import RedisStorage
 from limits.aio.strategies import FixedWindowRateLimiter
 
+from service.access.window_storage import WindowStorage
 from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
@@ -42,7 +43,7 @@ class RateLimits:
     """
 
     def __init__(self, uri: str = MEMORY, on_storage_failure: Callable[[], None] = lambda: None) -> None:
-        self._alone = FixedWindowRateLimiter(MemoryStorage())
+        self._alone = FixedWindowRateLimiter(WindowStorage())
         self._storage = None if uri == MEMORY else open_redis(uri)
         self._shared = None if self._storage is None else FixedWindowRateLimiter(self._storage)
         self._on_storage_failure = on_storage_failure
@@ -90,7 +91,7 @@ async def _wait_in(limiter: FixedWindowRateLimiter, limit: RateLimitItem, fits: 
     if await fits(limiter, limit):
         return None
     stats = await limiter.get_window_stats(limit, client)
-    return max(1, math.ceil(stats.reset_time - time.time()))
+    return min(max(1, math.ceil(stats.reset_time - time.time())), limit.get_expiry())
 
 
 def open_redis(uri: str) -> RedisStorage:
