@@ -20,7 +20,7 @@ KEY = "translucent.context"
 CONNECTION = "translucent.connection"  # the key of a ClientConnection in the scope
 # The engine enforces the deadline itself. The grace period is for an engine that hangs.
 GRACE_SECONDS = 0.5
-ACCEPTED_ID = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}", re.ASCII)
+ACCEPTED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)  # it is written to the log
 TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 
 

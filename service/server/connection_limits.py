@@ -11,7 +11,7 @@ from service.api.errors import body_of
 
 # By the code of the error: the status, and the message with the names of limits.
 REFUSALS = {
-    "invalid_http": (400, "This is not a valid HTTP/1.1 request."),
+    "invalid_http": (400, "This is not a valid HTTP/1.1 request, with exactly one Host header."),
     "head_timeout": (408, "The head of the request did not arrive within {head_seconds:g} seconds; send it faster."),
     "url_too_long": (414, "The URL is larger than {url} bytes; send the text in the body of a POST request."),
     "too_many_from_address": (429, "Your address has too many open connections; reuse them."),

@@ -1,15 +1,18 @@
 """HTTP/1.1 over one connection, with limits that middleware could only apply too late.
 
 Uvicorn's protocol has no limit on what arrives before a request's head is complete, no deadline for that head, none for
-a client that does not read its answer, and no cap on connections. This subclass of it adds them.
+a client that does not read its answer, and no cap on connections or on requests that wait for an earlier answer. It
+does not look at the Host header. This subclass of it adds them.
 """
 
 import asyncio
+import re
 from collections import deque
 from typing import Any
 
 import httptools
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from service.access.connections import Place
@@ -17,14 +20,28 @@ from service.api.context import CONNECTION, ClientConnection
 from service.server.answers import answering
 from service.server.connection_limits import ConnectionPolicy
 
-FEED = 16_384  # bytes that are parsed at once, and so the most that is parsed beyond a limit
-PIPELINE = 32  # requests that may wait on one connection for an earlier answer
+FEED = 16_384  # bytes of a body that are parsed at once, and so the most that is parsed beyond a limit
+FEED_HEADS = 1024  # the same of heads: a few dozen requests at the most
+PIPELINE = 32  # requests on one connection that wait for an earlier answer; the next ones wait unread
 LINGER_SECONDS = 2.0  # time in which a refused client's bytes are discarded, so that it can read the answer
 FRAME = 4  # bytes of a header line in addition to its name and value
+HOST = re.compile(rb"[A-Za-z0-9._~%:\[\]-]*")  # name or address, and port
+HOSTS = {"1.0": (0, 1), "1.1": (1,)}  # the accepted versions, and how many Host headers each has (RFC 9112, 3.2)
 
 
 class _Refused(Exception):
     """Raised inside the parser's callbacks to stop it."""
+
+
+class Flow(FlowControl):
+    """Uvicorn's control of a connection, which reads nothing while requests wait unread."""
+
+    held = False
+
+    def resume_reading(self) -> None:
+        """Read again unless requests wait."""
+        if not self.held:
+            super().resume_reading()
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -36,6 +53,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._limits = policy.limits
         self._place: Place | None = None
         self._in_head = False  # a head has begun and is not complete
+        self._in_body = False  # a head is complete and its request is not
+        self._unread = b""  # what is parsed after the next answer
         self._deaf = False  # bytes that still arrive are discarded
         self._head_bytes = self._header_count = 0
         self._unseen = 0  # bytes fed since the parser last reported a complete element
@@ -50,6 +69,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, or refuse the connection if there is none."""
         super().connection_made(transport)
+        self.flow: Flow = Flow(transport)
         place = self._policy.connections.enter(self.client[0] if self.client else None, transport.abort)
         if isinstance(place, Place):
             self._place = place
@@ -87,18 +107,43 @@ class LimitedProtocol(HttpToolsProtocol):
     # Incoming data.
 
     def data_received(self, data: bytes) -> None:
-        """Parse the data piece by piece."""
+        """Parse the data, or keep it if too many requests wait for their answers."""
         if self._deaf:
             return
         self._unset_keepalive_if_required()
-        view = memoryview(data)
-        for start in range(0, len(data), FEED):
-            self._feed(view[start : start + FEED])
+        if self._unread:
+            self._hold(self._unread + data)
+        else:
+            self._parse(data)
+
+    def _parse(self, data: bytes) -> None:
+        view, at = memoryview(data), 0
+        while at < len(data):
+            if len(self.pipeline) >= PIPELINE:
+                self._hold(data[at:])
+                return
+            piece = view[at : at + (FEED if self._in_body else FEED_HEADS)]
+            at += len(piece)
+            self._feed(piece)
             if self._deaf or self.transport.is_closing():
                 return
         if self._head_timer is None and (self.cycle is None or self.cycle.response_complete):
             # This also applies while the rest of a refused body, or only line ends, arrive.
             self._await_head()
+
+    def _hold(self, data: bytes) -> None:
+        """Keep data until there is room for requests; read nothing more meanwhile."""
+        self._unread = data
+        self.flow.held = True
+        self.flow.pause_reading()
+
+    def _parse_unread(self) -> None:
+        """Parse what was kept, as there is room for another request."""
+        data, self._unread = self._unread, b""
+        self.flow.held = False
+        self._parse(data)
+        if not self.flow.held:
+            self.flow.resume_reading()
 
     def _feed(self, piece: memoryview | bytes) -> None:
         self._unseen += len(piece)
@@ -125,7 +170,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Start to measure a head."""
         super().on_message_begin()
-        self._in_head = True
+        self._in_head, self._in_body = True, False
         self._head_bytes = self._header_count = self._unseen = 0
 
     def on_url(self, url: bytes) -> None:
@@ -151,9 +196,10 @@ class LimitedProtocol(HttpToolsProtocol):
             if self.parser.get_method() == b"CONNECT":
                 self._stop("invalid_http")
             return  # the parser reads the whole head again, without the upgrade
-        self._in_head = False
+        self._in_head, self._in_body = False, True
         self._unseen = 0
-        if len(self.pipeline) >= PIPELINE:
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if len(hosts) not in HOSTS.get(self.parser.get_http_version(), ()) or not all(map(HOST.fullmatch, hosts)):
             self._stop("invalid_http")
         if self._head_timer is not None:
             self._head_timer.cancel()
@@ -173,6 +219,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Handle the end of a body."""
         self._unseen = 0
+        self._in_body = False
         if not self.parser.should_upgrade():
             if self._clients:
                 self._clients[-1].arrived = True
@@ -243,6 +290,8 @@ class LimitedProtocol(HttpToolsProtocol):
         """Wait for the next request, or for the end of this connection."""
         self._clients.popleft()
         super().on_response_complete()
+        if self._unread and not self.transport.is_closing():
+            self._parse_unread()
         if self.transport.is_closing():
             self._abort_later(self._limits.send_seconds)
         elif self._place is not None and self.cycle.response_complete:

@@ -198,18 +198,57 @@ def test_a_client_that_reads_slowly_gets_everything(server: ServerProcess, whole
     assert received.partition(b"\r\n\r\n")[2] == whole
 
 
-def test_requests_may_be_sent_before_their_turn_but_not_by_the_thousand(server: ServerProcess) -> None:
+@pytest.mark.parametrize("number", [20, 33, 600, 20_000])
+def test_requests_that_are_sent_before_their_turn_are_all_answered(server: ServerProcess, number: int) -> None:
+    before = resident(server)
     with connect(server) as connection:
-        connection.sendall(HEALTH * 20)
+        sending = threading.Thread(target=send, args=(connection, [HEALTH * number + POST + b"\r\n" + BODY]))
+        sending.start()
         received = b""
-        while received.count(b"HTTP/1.1 200") < 20:
+        while received.count(b"HTTP/1.1 200") < number + 1:
             part = connection.recv(65536)
-            assert part
+            assert part, received.count(b"HTTP/1.1 200")
             received += part
-    with connect(server) as connection:
-        connection.sendall(HEALTH * 5000)
-        assert read_all(connection).count(b"HTTP/1.1 200") < 100
+        sending.join()
+    assert received.endswith(b'{"translatedText":"I LOST."}')
+    assert resident(server) < before + 8 * MEGABYTE
     assert_serves(server)
+
+
+def test_requests_that_wait_for_a_slow_one_are_not_read() -> None:
+    with running_dummy(2.0) as server, connect(server) as connection:
+        connection.sendall(POST + b"\r\n" + BODY)
+        connection.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            connection.sendall(HEALTH * 1_000_000)  # 33 MB
+        assert resident(server) < 300 * MEGABYTE
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET /health HTTP/1.1\r\n", 400),
+        (b"GET /health HTTP/1.1\r\nHost: a\r\nHost: a\r\n", 400),
+        (b"GET /health HTTP/1.1\r\nHost: a/b\r\n", 400),
+        (b'GET /health HTTP/1.1\r\nHost: "><script>\r\n', 400),
+        (b"GET /health HTTP/1.0\r\nHost: a\r\nHost: b\r\n", 400),
+        (b"GET /health\r\n", 400),
+        (b"GET /health HTTP/0.9\r\nHost: a\r\n", 400),
+        (b"GET /health HTTP/2.0\r\nHost: a\r\n", 400),
+        (b"GET /health HTTP/1.0\r\n", 200),
+        (b"GET /health HTTP/1.0\r\nHost: a\r\n", 200),
+        (b"GET /health HTTP/1.1\r\nHost:\r\n", 200),
+        (b"GET /health HTTP/1.1\r\nhOST: xn--bcher-kva.example:8000\r\n", 200),
+        (b"GET /health HTTP/1.1\r\nHost: [2001:db8::1]:80\r\n", 200),
+    ],
+)
+def test_a_request_names_one_host(server: ServerProcess, head: bytes, status: int) -> None:
+    with connect(server) as connection:
+        connection.sendall(head + b"\r\n")
+        received = read_answer(connection)
+    assert received.startswith(b"HTTP/1.1 %d " % status), received[:200]
+    if status == 400:
+        assert refusal_in(received) == (400, "invalid_http")
 
 
 def test_an_upgrade_is_answered_as_if_it_had_not_been_asked_for_and_not_logged(server: ServerProcess) -> None:

@@ -16,7 +16,7 @@ async def test_a_request_id_is_made_or_taken_over(client: Client) -> None:
     assert len(set(made)) == 2
     taken = await client.get("/nope", headers={"X-Request-ID": "abc-123"})
     assert taken.headers["x-request-id"] == taken.json()["request_id"] == "abc-123"
-    for unfit in ("", "a b", "x" * 129, 'a"b', "é"):
+    for unfit in ("", "a b", "x" * 65, 'a"b', "é", "I+have/lost=my:keys"):
         answer = await client.get("/health", headers=[(b"X-Request-ID", unfit.encode())])
         assert len(answer.headers["x-request-id"]) == 32
 
