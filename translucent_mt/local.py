@@ -69,7 +69,8 @@ class LocalBackend:
 
     def _notes(self, found: engine.Translation, options: engine.TranslationOptions) -> tuple[str, ...]:
         pairs = [(each.source_text, each.target_text) for each in found.qualities]
-        note = engine.formality_note(options.formality, pairs, (self.model.source, self.model.target))
+        last = self._legs[-1].info  # the sentences are those of the last leg
+        note = engine.formality_note(options.formality, pairs, (last.source_language, last.target_language))
         return (note,) if note else ()
 
     async def attention(

@@ -9,10 +9,8 @@ import fcntl
 import hashlib
 import hmac
 import json
-import os
 import re
 import secrets
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +20,7 @@ from pathlib import Path
 
 from service.engine import in_daemon_thread
 from service.logs import describe_exception, get_logger
+from service.whole_file import write_whole
 
 log = get_logger(__name__)
 
@@ -101,12 +100,7 @@ def _changing(path: Path) -> Iterator[list[ApiKey]]:
 def _write(path: Path, keys: list[ApiKey]) -> None:
     text = json.dumps({"keys": [asdict(key) for key in keys]}, indent=2) + "\n"
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-        os.fchmod(file.fileno(), mode)
-    Path(file.name).replace(path)
+    write_whole(path, text.encode(), mode)
 
 
 class KeyRing:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,6 +32,7 @@ from service.documents.format import (
 )
 from service.documents.translating import Translated, note_of, sample, translate_segments
 from service.engine import InvalidInput, InvalidOption
+from service.whole_file import write_whole
 
 Read = dict[tuple[Path, str], Document]  # documents that have been read for a target language
 LONGEST_NAME = 255  # of a file
@@ -236,11 +236,9 @@ def _write(path: Path, data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(data)
-        draft.replace(path)
+        write_whole(path, data)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error
     print(path)  # noqa: T201 - the result of the command

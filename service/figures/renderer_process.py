@@ -10,7 +10,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable
 from importlib.metadata import version
 from multiprocessing.connection import Connection
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from service.figures.rasteriser import Rasteriser, open_rasteriser
+from service.whole_file import write_whole
 
 VEGA_LITE = "6.4"
 _TAG = re.compile(r"<[^<>]*>")
@@ -92,9 +92,7 @@ def write_cached(script: bytes) -> None:
     with contextlib.suppress(OSError, RuntimeError):
         path = _cache_file()
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(script)
-        Path(file.name).replace(path)
+        write_whole(path, script)
 
 
 def _cache_file() -> Path:

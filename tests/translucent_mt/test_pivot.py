@@ -1,11 +1,16 @@
 """A pair without a model goes through English."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+from unittest.mock import AsyncMock
 
 import pytest
 
+from service.engine.types import SentenceQuality, Translation
+from tests.support.fake_engine import info_of
 from tests.support.server import running
-from translucent_mt import InvalidInput, Translator
+from translucent_mt import InvalidInput, Translator, local
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,3 +35,14 @@ def test_a_pair_without_a_model_goes_through_english_in_both_places() -> None:
                     translator.score("Der Hund schläft.", "Le chien dort.")
                 with pytest.raises(InvalidInput, match="glossary"):
                     translator("Der Hund schläft.", glossary={"Hund": "chien"})
+
+
+async def test_the_register_of_a_pivoted_translation_is_judged_by_its_last_leg(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Sie` at the start is no polite form where the English sentence between both has no "you"."""
+    lost = SentenceQuality("They have lost.", "Sie haben verloren.", 0, None, ())
+    found = AsyncMock(return_value=[Translation(lost.target_text, qualities=(lost,))])
+    monkeypatch.setattr(local, "translate_in_legs", found)
+    legs = [SimpleNamespace(info=info_of(f"transformer-{pair}")) for pair in ("fr-en", "en-de")]
+    backend = local.LocalBackend(cast(Any, legs))
+    [translated] = await backend.translate(["Ils ont perdu."], {"formality": "prefer_less"})
+    assert translated.warnings == ()

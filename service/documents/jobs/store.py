@@ -9,7 +9,6 @@ import errno
 import fcntl
 import json
 import os
-import secrets
 import shutil
 import tempfile
 import threading
@@ -21,6 +20,7 @@ from typing import Any, BinaryIO
 
 from service.documents.format import MIB
 from service.documents.jobs.job import JOB_ID, Job, doubts_to_json, from_json, to_json, with_doubts
+from service.whole_file import write_whole
 
 TEMPORARY = "translucent-jobs-"
 SETTLED_SECONDS = 2.0
@@ -42,8 +42,11 @@ class Room:
     bytes: int = 2048 * MIB
 
 
+FOR_THE_OWNER = 0o600  # the mode of every file
+
+
 def _for_the_owner(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    return os.open(path, flags, FOR_THE_OWNER)
 
 
 def locked(path: Path) -> BinaryIO | None:
@@ -122,7 +125,7 @@ class JobStore:
         folder = root / job.id
         folder.mkdir(mode=0o700)
         try:
-            _write(folder / INPUT, data)
+            write_whole(folder / INPUT, data, FOR_THE_OWNER)
             self.save(job)
             if shutil.disk_usage(folder).free < len(data) * FURTHER_FILES + LEAST_FREE:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -142,7 +145,8 @@ class JobStore:
 
     def save(self, job: Job) -> None:
         """Replace the record of a job."""
-        _write(self._root() / job.id / RECORD, to_json(job).encode("utf-8", "surrogatepass"))
+        record = to_json(job).encode("utf-8", "surrogatepass")
+        write_whole(self._root() / job.id / RECORD, record, FOR_THE_OWNER)
 
     def get(self, job_id: str) -> Job | None:
         """Return a job; None if there is none of this id, or if it has been cancelled."""
@@ -180,9 +184,9 @@ class JobStore:
         folder = self._root() / job.id
         job = replace(job, glossary=None)
         if output is not None:
-            _write(folder / OUTPUT, output)
+            write_whole(folder / OUTPUT, output, FOR_THE_OWNER)
             if doubts := doubts_to_json(job):
-                _write(folder / DOUBTS, doubts.encode("utf-8", "surrogatepass"))
+                write_whole(folder / DOUBTS, doubts.encode("utf-8", "surrogatepass"), FOR_THE_OWNER)
             self.save(job)
         for path in (folder / INPUT, *folder.glob(f"{PARTS}*")):
             path.unlink(missing_ok=True)
@@ -242,17 +246,3 @@ class JobStore:
             return self.clock() - (self._root() / job_id).stat().st_mtime
         except OSError:
             return 0.0
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Replace a file as a whole, so that no reader sees half of it, also after a power failure."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with open(draft, "wb", opener=_for_the_owner) as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError:  # a full disk, mostly: half a file would keep it full
-        draft.unlink(missing_ok=True)
-        raise
