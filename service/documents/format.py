@@ -8,11 +8,10 @@ from __future__ import annotations
 import importlib.util
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from service.documents.errors import DocumentError, DocumentTooLarge, FormatNotInstalled, UnsupportedDocument
 from service.extras import installation
@@ -54,32 +53,33 @@ def check_file_size(size: int, limits: Limits) -> None:
         )
 
 
-def check_segments(segments: Sequence[str], limits: Limits) -> None:
+def check_segments(segments: Iterable[str], limits: Limits) -> None:
     """Raise DocumentTooLarge if a document has too many segments or characters."""
-    check_characters(sum(map(len, limited(segments, limits))), limits)
+    for _segment in limited(segments, limits):
+        pass
 
 
-Each = TypeVar("Each")
-
-
-def limited(segments: Iterable[Each], limits: Limits) -> list[Each]:
-    """Return segments as they are found; raise DocumentTooLarge at the first one that is too many."""
-    found = list(islice(segments, limits.segments + 1))
-    if len(found) > limits.segments:
-        raise DocumentTooLarge(
-            f"The document has more than {limits.segments} paragraphs, the most that this server takes. "
-            "Split it into several."
-        )
-    return found
+def limited(segments: Iterable[str], limits: Limits) -> Iterator[str]:
+    """Yield segments as they are found; raise DocumentTooLarge at the first one that is too many or too long."""
+    characters = 0
+    for number, segment in enumerate(segments, 1):
+        characters += len(segment)
+        if number > limits.segments:
+            raise _too_large(limits.segments, "paragraphs")
+        check_characters(characters, limits)
+        yield segment
 
 
 def check_characters(characters: int, limits: Limits) -> None:
     """Raise DocumentTooLarge if a document has too many characters."""
     if characters > limits.characters:
-        raise DocumentTooLarge(
-            f"The document has {characters} characters; this server takes at most {limits.characters}. "
-            "Split it into several."
-        )
+        raise _too_large(limits.characters, "characters")
+
+
+def _too_large(most: int, of: str) -> DocumentTooLarge:
+    return DocumentTooLarge(
+        f"The document has more than {most} {of}, the most that this server takes. Split it into several."
+    )
 
 
 @dataclass(frozen=True, slots=True)

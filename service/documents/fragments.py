@@ -108,7 +108,8 @@ def plain(fragment: str) -> str:
 
 def has_words(fragment: str) -> bool:
     """Return whether a fragment has a letter, and so something to translate."""
-    return any(character.isalpha() for character in plain(fragment))
+    texts = (token.text for token in scan(fragment) if token.kind == "text")
+    return any(character.isalpha() for text in texts for character in text)
 
 
 # The markup before and after a span. A point has all of it in the first; so has a span that is kept, with None.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from service.documents.encodings import Encoding, decode
 from service.documents.errors import DocumentTooLarge
-from service.documents.format import Limits, check_file_size, check_segments, edited
+from service.documents.format import Limits, check_file_size, edited, limited
 from service.documents.fragments import MARKUP, PLACEHOLDER, Tags, as_it_is, from_markup, has_words, render
 
 ESCAPE = re.compile(r"\\(?:[uU]([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -112,15 +112,14 @@ class MessagesDocument:
         self._encoding = encoding
         self._places: list[Place] = []
         self._edits = edits
-        self.segments: list[str] = []
-        size = 0
+        self.segments: list[str] = [*limited(self._read(places), limits)]
+
+    def _read(self, places: Iterable[Place]) -> Iterator[str]:
+        """Collect the places with text, and yield their fragments."""
         for place in places:
             if lines := place.lines:
                 self._places.append(place)
-                self.segments += [line.fragment for line in lines]
-                size += sum(len(line.fragment) for line in lines)
-            if len(self.segments) > limits.segments or size > limits.characters:
-                check_segments(self.segments, limits)
+                yield from (line.fragment for line in lines)
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the file; a message without a change keeps its bytes."""

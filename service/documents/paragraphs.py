@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from lxml import etree
 
@@ -20,63 +20,113 @@ from service.documents.runs import (
     Thing,
     properties_of,
 )
+from service.documents.untrusted import Copies
 
 
-def segments_of(paragraph: Element, dialect: Dialect) -> list[Segment]:
-    """Return the segments of a paragraph that have words; its runs are split so that each has one kind of content."""
-    found = _segments(paragraph, _items(paragraph, dialect), dialect)
-    return [segment for segment in found if has_words(segment.fragment)]
+@dataclass(slots=True)
+class ParagraphReader:
+    """Reads the paragraphs of one document."""
 
+    dialect: Dialect
+    copies: Copies = field(default_factory=Copies)
+    _formats: dict[Element, str] = field(default_factory=dict)  # of the runs of a paragraph; its parts share one
 
-def _segments(holder: Element, items: Sequence[Item], dialect: Dialect) -> list[Segment]:
-    segments: list[Segment] = []
-    group: list[Thing] = []
-    for item in [*items, Divider([])]:
-        if not isinstance(item, Divider):
-            group.append(item)
-            continue
-        if group:
-            segments.append(Segment(dialect, holder, group))
-            group = []
-        segments += item.segments
-    return segments
+    def segments_of(self, paragraph: Element) -> list[Segment]:
+        """Return the segments that have words; the runs are split so that each has one kind of content."""
+        self._formats = {}
+        found = self._segments(paragraph, self._items(paragraph))
+        return [segment for segment in found if has_words(segment.fragment)]
 
+    def _segments(self, holder: Element, items: Sequence[Item]) -> list[Segment]:
+        segments: list[Segment] = []
+        group: list[Thing] = []
+        for item in [*items, Divider([])]:
+            if not isinstance(item, Divider):
+                group.append(item)
+                continue
+            if group:
+                segments.append(Segment(self.dialect, self.copies, holder, group))
+                group = []
+            segments += item.segments
+        return segments
 
-def _items(holder: Element, dialect: Dialect) -> list[Item]:
-    """Return the content of a paragraph or container."""
-    for run in list(holder.iterchildren(dialect.run)):
-        _split_run(run, dialect)
-    children = [child for child in holder if isinstance(child.tag, str)]
-    marks = [_field_mark(child, dialect) for child in children]
-    items: list[Item] = []
-    first = 0
-    while first < len(children):
-        last = _field_end(marks, first)
-        if last - first > 1:
-            items += _field(children[first:last], marks[first:last], dialect)
-        else:
-            items += _item(children[first], dialect)
-        first = last
-    return items
+    def _items(self, holder: Element) -> list[Item]:
+        """Return the content of a paragraph or container."""
+        for run in list(holder.iterchildren(self.dialect.run)):
+            self._split(run)
+        children = [child for child in holder if isinstance(child.tag, str)]
+        marks = [_field_mark(child, self.dialect) for child in children]
+        ends = _field_ends(marks)
+        items: list[Item] = []
+        first = 0
+        while first < len(children):
+            last = ends.get(first, first + 1)
+            if last - first > 1:
+                items += self._field(children[first:last], marks[first:last])
+            else:
+                items += self._item(children[first])
+            first = last
+        return items
 
-
-def _item(child: Element, dialect: Dialect) -> list[Item]:
-    if child.tag in dialect.skipped:
-        return []
-    content = _content(child, dialect)
-    if content.tag in dialect.dividers or content.tag == dialect.field:  # a field of more than one paragraph
-        return [Divider([])]
-    if child.tag in dialect.containers:
-        held = dialect.containers[str(child.tag)]
-        holder = child if held is None else child.find(held)
-        if holder is None:
+    def _item(self, child: Element) -> list[Item]:
+        dialect = self.dialect
+        if child.tag in dialect.skipped:
+            return []
+        content = _content(child, dialect)
+        if content.tag in dialect.dividers or content.tag == dialect.field:  # a field of more than one paragraph
+            return [Divider([])]
+        if child.tag in dialect.containers:
+            held = dialect.containers[str(child.tag)]
+            holder = child if held is None else child.find(held)
+            if holder is None:
+                return [Moved([child])]
+            items = self._items(holder)
+            if any(isinstance(item, Divider) for item in items):
+                return [Divider(self._segments(holder, items))]
+            return [Container(child, holder, items)]
+        text = _text(child, dialect) if child.tag == dialect.run else None
+        if text is None:
             return [Moved([child])]
-        items = _items(holder, dialect)
+        return [Text(child, text, self._formats.get(child) or _format(child, dialect))]
+
+    def _field(self, children: list[Element], marks: Sequence[str]) -> list[Item]:
+        """Return a field: the text of a link is translated, the result of any other field stays as it is."""
+        instructions = (text.text or "" for child in children for text in child.iter(self.dialect.instruction))
+        is_link = "".join(instructions).strip().upper().startswith("HYPERLINK")
+        if "separate" not in marks or marks.count("begin") > 1 or not is_link:
+            return [Moved(children)]
+        shown = marks.index("separate") + 1
+        items = [item for child in children[shown:-1] for item in self._item(child)]
         if any(isinstance(item, Divider) for item in items):
-            return [Divider(_segments(holder, items, dialect))]
-        return [Container(child, holder, items)]
-    text = _text(child, dialect) if child.tag == dialect.run else None
-    return [Moved([child]) if text is None else Text(child, text, _format(child, dialect))]
+            return [Divider([]), *items, Divider([])]
+        return [Container(None, None, items, children[:shown], children[-1:])]
+
+    def _split(self, run: Element) -> None:
+        """Split a run so that each part has text only, or one other element."""
+        dialect = self.dialect
+        texts = {dialect.text, *dialect.characters}
+        parts: list[list[Element]] = []
+        for child in run:
+            if child.tag == dialect.properties:
+                continue
+            if parts and child.tag in texts and parts[-1][0].tag in texts:
+                parts[-1].append(child)
+            else:
+                parts.append([child])
+        if len(parts) < 2:
+            return
+        shared = run.makeelement(run.tag, run.attrib)
+        properties = properties_of(dialect, run)
+        if properties is not None:
+            shared.extend(self.copies.of(properties))
+        look = _format(run, dialect)
+        last = run
+        for part, new in zip(parts[1:], self.copies.of(shared, len(parts) - 1), strict=True):
+            new.extend(part)
+            last.addnext(new)
+            self._formats[new] = look
+            last = new
+        self._formats[run] = look
 
 
 def _field_mark(child: Element, dialect: Dialect) -> str:
@@ -85,48 +135,16 @@ def _field_mark(child: Element, dialect: Dialect) -> str:
     return str(content.get(f"{dialect.field}Type", "")) if content.tag == dialect.field else ""
 
 
-def _field_end(marks: Sequence[str], first: int) -> int:
-    """Return the place after the field that begins here; without one that also ends, the next place."""
-    depth = 0
-    for number in range(first, len(marks)):
-        depth += {"begin": 1, "end": -1}.get(marks[number], 0)
-        if depth <= 0:
-            return number + 1
-    return first + 1
-
-
-def _field(children: list[Element], marks: Sequence[str], dialect: Dialect) -> list[Item]:
-    """Return a field: the text of a link is translated, the result of any other field stays as it is."""
-    instruction = "".join(text.text or "" for child in children for text in child.iter(dialect.instruction))
-    if "separate" not in marks or marks.count("begin") > 1 or not instruction.strip().upper().startswith("HYPERLINK"):
-        return [Moved(children)]
-    shown = marks.index("separate") + 1
-    items = [item for child in children[shown:-1] for item in _item(child, dialect)]
-    if any(isinstance(item, Divider) for item in items):
-        return [Divider([]), *items, Divider([])]
-    return [Container(None, None, items, children[:shown], children[-1:])]
-
-
-def _split_run(run: Element, dialect: Dialect) -> None:
-    """Split a run so that each part has text only, or one other element."""
-    texts = {dialect.text, *dialect.characters}
-    parts: list[list[Element]] = []
-    for child in run:
-        if child.tag == dialect.properties:
-            continue
-        if parts and child.tag in texts and parts[-1][0].tag in texts:
-            parts[-1].append(child)
-        else:
-            parts.append([child])
-    properties = properties_of(dialect, run)
-    last = run
-    for part in parts[1:]:
-        new = etree.Element(dialect.run, run.attrib, run.nsmap)
-        if properties is not None:
-            new.append(copy.deepcopy(properties))
-        new.extend(part)
-        last.addnext(new)
-        last = new
+def _field_ends(marks: Sequence[str]) -> dict[int, int]:
+    """Return the place after each field that ends, by the place where it begins."""
+    ends: dict[int, int] = {}
+    begun: list[int] = []
+    for number, mark in enumerate(marks):
+        if mark == "begin":
+            begun.append(number)
+        elif mark == "end" and begun:
+            ends[begun.pop()] = number + 1
+    return ends
 
 
 def _content(child: Element, dialect: Dialect) -> Element:

@@ -7,7 +7,6 @@ another paragraph divide a paragraph: the text on each side is translated by its
 
 from __future__ import annotations
 
-import copy
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from service.documents.fragments import ILLEGAL, FragmentBuilder, Piece, parse
+from service.documents.untrusted import Copies
 
 Element = etree._Element
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -83,8 +83,8 @@ Thing = Text | Moved | Container
 class Segment:
     """The items between two dividers."""
 
-    def __init__(self, dialect: Dialect, holder: Element, items: Sequence[Thing]) -> None:
-        self.dialect, self.holder, self.items = dialect, holder, items
+    def __init__(self, dialect: Dialect, copies: Copies, holder: Element, items: Sequence[Thing]) -> None:
+        self.dialect, self.copies, self.holder, self.items = dialect, copies, holder, items
         counts: Counter[str] = Counter()
         for text in _texts(items):
             counts[text.format] += len(text.text)
@@ -101,10 +101,11 @@ class Segment:
         olds[0].addprevious(place)
         for old in olds:
             self.holder.remove(old)
-        for new in self._written(parse(fragment), self.base):
+        written = self._written(parse(fragment), self.base)
+        for new in written:
             place.addprevious(new)
         self.holder.remove(place)
-        self._mend_ranges()
+        self._mend_ranges(written)
 
     def _written(self, pieces: Sequence[Piece], properties: Element | None) -> list[Element]:
         written: list[Element] = []
@@ -131,20 +132,21 @@ class Segment:
         return [container.element]
 
     def _run(self, text: str, properties: Element | None) -> Element:
-        run = etree.Element(self.dialect.run, nsmap=self.holder.nsmap)
+        run = self.holder.makeelement(self.dialect.run)
         if properties is not None:
-            run.append(copy.deepcopy(properties))
+            run.extend(self.copies.of(properties))
         content = etree.SubElement(run, self.dialect.text)
         content.text = ILLEGAL.sub("", text)
         if text != text.strip():
             content.set(SPACE, "preserve")
         return run
 
-    def _mend_ranges(self) -> None:
+    def _mend_ranges(self, written: Sequence[Element]) -> None:
         """Put the start of a range (bookmark, comment) before its end, if the translation has turned them round."""
         marks = [element for thing in self.things if isinstance(thing, Moved) for element in thing.elements]
         ends = {_range(mark): mark for mark in marks if str(mark.tag).endswith("End")}
-        order = {element: number for number, element in enumerate(self.holder.iter())} if ends else {}
+        inner = (element for new in written for element in new.iter())
+        order = {element: number for number, element in enumerate(inner)} if ends else {}
         for mark in marks:
             end = ends.get(_range(mark)) if str(mark.tag).endswith("Start") else None
             if end is not None and order.get(mark, 0) > order.get(end, 0):

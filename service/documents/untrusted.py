@@ -4,6 +4,7 @@ The sizes in a zip file are claims; what counts here is what really comes out. O
 with new content; all others keep their bytes.
 """
 
+import copy
 import io
 import re
 import shutil
@@ -27,6 +28,7 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MARKUP = (".xml", ".rels", ".vml", ".xhtml", ".html", ".htm", ".opf", ".ncx")
 MOST_BYTES = 32 * MIB  # of one file of markup, which is read as a whole
 MOST_TREE = 48 * MIB  # of the parsed parts of one document in memory: the most that a job may take is 100 MB
+MOST_COPIES = 96 * MIB  # of the elements that are copied, such as the properties of a run for each of its parts
 ELEMENT, ATTRIBUTE = 128, 240  # bytes in memory of libxml2's structures, besides their text
 DEEPEST = 200  # elements in elements; deeper ones would exhaust Python's stack in the code that walks them
 DOCTYPE = re.compile(rb"<\s*!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -154,6 +156,22 @@ def tree_bytes(data: bytes) -> int:
     """Return about how many bytes an XML file takes in memory: itself, its texts, elements and attributes."""
     nodes = data.count(b"<") - data.count(b"</") + data.count(b">") - data.count(b"><")
     return 2 * len(data) + ELEMENT * nodes + ATTRIBUTE * data.count(b"=")
+
+
+class Copies:
+    """Copies of elements, until they take too much memory."""
+
+    def __init__(self) -> None:
+        self._left = MOST_COPIES
+
+    def of(self, element: Element, count: int = 1) -> list[Element]:
+        """Return copies without what follows the element; raise DocumentTooLarge."""
+        nodes = list(element.iter())
+        attributes = sum(len(node.attrib) for node in nodes)
+        self._left -= count * (ELEMENT * len(nodes) + ATTRIBUTE * attributes)
+        if self._left < 0:
+            raise too_many_elements("The document")
+        return [copy.deepcopy(element) for _ in range(count)]
 
 
 def too_many_elements(name: str) -> DocumentTooLarge:

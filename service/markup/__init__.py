@@ -8,5 +8,6 @@ What is exported here needs no engine; `service.markup.batch` prepares documents
 
 from service.markup.document import Unit as Unit
 from service.markup.document import collapse_spaces as collapse_spaces
+from service.markup.document import parts_of as parts_of
 from service.markup.document import read as read
 from service.markup.placing import write as write

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from service.markup.tokens import HtmlToken, scan, unescape
@@ -20,6 +20,7 @@ INLINE_OPAQUE = frozenset({"code", "svg", "math"})
 OPAQUE = frozenset(
     {"script", "style", "pre", "textarea", "template", "noscript", "xmp", "iframe", "noembed", "noframes"}
 )
+LONGEST_RUN = 1_000_000  # characters of source; a longer run of text is divided, as its tags would fill the memory
 MAX_DEPTH = 100  # nested inline elements; deeper ones stay near their place, but are not nested
 
 
@@ -49,18 +50,25 @@ Part = str | Unit  # a piece of the document: kept as it is, or translated
 
 def read(document: str) -> list[Part]:
     """Split a document; the parts joined again, with untranslated units, mean the same."""
+    return [*parts_of(document)]
+
+
+def parts_of(document: str) -> Iterator[Part]:
+    """Yield the parts of a document as they are found, so that a caller may stop at a limit of its own."""
     reader = _Reader()
     for token in scan(document):
         reader.take(token)
+        yield from reader.taken()
     reader.flush()
-    return reader.parts
+    yield from reader.taken()
 
 
 class _Reader:
     """Collects runs of text and inline tags, and keeps everything else verbatim."""
 
     def __init__(self) -> None:
-        self.parts: list[Part] = []
+        self._parts: list[Part] = []
+        self._source = 0  # characters of the run's source
         self._text: list[str] = []
         self._size = 0
         self._nodes: list[Node] = []  # roots of the run
@@ -71,6 +79,9 @@ class _Reader:
 
     def take(self, token: HtmlToken) -> None:
         """Take the next token."""
+        self._source += len(token.text)
+        if self._source > LONGEST_RUN:
+            self.flush()
         if self._opaque:
             self._take_opaque(token)
         elif token.kind in {"text", "raw"}:
@@ -135,7 +146,7 @@ class _Reader:
 
     def _block(self, raw: str) -> None:
         self.flush()
-        self.parts.append(raw)
+        self._parts.append(raw)
 
     def flush(self) -> None:
         """End the run of text; open elements stay open."""
@@ -147,8 +158,13 @@ class _Reader:
         if self._text or self._nodes:
             text = "".join(self._text)
             _note_blanks(self._nodes, text, 0, len(text))
-            self.parts.append(Unit(text, self._nodes))
-        self._text, self._size, self._nodes, self._stack = [], 0, [], []
+            self._parts.append(Unit(text, self._nodes))
+        self._text, self._size, self._nodes, self._stack, self._source = [], 0, [], [], 0
+
+    def taken(self) -> list[Part]:
+        """Return the parts that have ended since the last call."""
+        parts, self._parts = self._parts, []
+        return parts
 
 
 def _note_blanks(nodes: Sequence[Node], text: str, start: int, end: int) -> None:

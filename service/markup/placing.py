@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 def write(unit: Unit, text: str, sentences: Sequence[SentenceDetail]) -> str:
     """Return a translated unit as HTML; without `sentences` (nothing was translated) every tag keeps its place."""
-    places = _Places(unit.text, text, sentences)
+    places = _Places(unit.text, text, sentences) if sentences else None
     return _write(unit.nodes, text, (0, len(text)), places, (0, len(unit.text)))
 
 
 Extent = tuple[int, int]
 
 
-def _write(nodes: Sequence[Node], text: str, within: Extent, places: _Places, source: Extent) -> str:
-    spots = [(places.of(node, source, within), node) for node in nodes]
+def _write(nodes: Sequence[Node], text: str, within: Extent, places: _Places | None, source: Extent) -> str:
+    spots = [(places.of(node, source, within) if places else (node.start, node.end), node) for node in nodes]
     written = []
     at = within[0]
     for (start, end), node in sorted(spots, key=lambda spot: spot[0][0]):  # stable: equal spots keep their order
@@ -94,7 +94,6 @@ class _Places:
     def __init__(self, source: str, target: str, sentences: Sequence[SentenceDetail]) -> None:
         self.source = source
         self.target = target
-        self.same = not sentences
         links = [(one.source_tokens[i], one.target_tokens[j]) for one in sentences for i, j in one.alignment]
         extents = (((left.start, left.end), (right.start, right.end)) for left, right in links)
         self.links = sorted(extents)  # (source, target), in the order of the source
@@ -109,8 +108,6 @@ class _Places:
 
     def of(self, node: Node, source: Extent, within: Extent) -> Extent:
         """Return the target extent of a node, inside the extent of its parent."""
-        if self.same:
-            return node.start, node.end
         if node.start == node.end:
             place = self._point(node.start, source, within)
             return place, place

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from service.documents.errors import DocumentError
+from service.documents.errors import DocumentError, DocumentTooLarge
 from tests.support.documents import packed, same, through
 
 TIMES = 4  # a square would cost sixteen times as much
@@ -71,3 +71,21 @@ def test_the_cost_of_a_document_grows_with_its_size(case: str) -> None:
     small, large = (data if isinstance(data, bytes) else data.encode() for data in made)
     seconds(name, small)  # imports and compiles
     assert seconds(name, large) < GROWTH * max(seconds(name, small), NEGLIGIBLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("a.html", lambda n: b"<p>a" * n),
+        ("a.html", lambda n: b"<p>Hello" + b"<b>" * n),
+        ("a.epub", lambda n: epub("<p>a" * n)),
+        ("a.epub", lambda n: epub("<p>Hello" + "<b>" * n)),
+    ],
+)
+def test_a_document_beyond_the_limits_costs_no_more_than_one_within_them(
+    name: str, make: Callable[[int], bytes]
+) -> None:
+    within, beyond = make(15_000), make(600_000)
+    assert seconds(name, beyond) < GROWTH * max(seconds(name, within), 0.1)
+    with pytest.raises(DocumentTooLarge):
+        through(name, beyond, same)

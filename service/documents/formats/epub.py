@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 from lxml import etree
 
 from service.documents.encodings import decode
 from service.documents.errors import BrokenDocument, UnsafeDocument
-from service.documents.format import ReadOptions
+from service.documents.format import ReadOptions, limited
 from service.documents.formats import html
 from service.documents.fragments import has_words, plain
 from service.documents.untrusted import Package, parse_xml, unpack
@@ -39,24 +39,31 @@ def read(data: bytes, options: ReadOptions) -> EpubDocument:
         raise BrokenDocument("The document is not an EPUB book: it has no container.")
     _check_protection(package)
     opf = _package_file(package)
-    pages = {name: html.read(contents[name], options) for name in _pages(contents[opf], opf) if name in contents}
-    return EpubDocument(package, opf, pages, options)
+    names = [name for name in _pages(contents[opf], opf) if name in contents]
+    html.check_tags(sum(contents[name].count(b"<") for name in names))
+    return EpubDocument(package, opf, names, options)
 
 
 class EpubDocument:
     """The pages of a book."""
 
-    def __init__(self, package: Package, opf: str, pages: dict[str, html.HtmlDocument], options: ReadOptions) -> None:
+    def __init__(self, package: Package, opf: str, names: Sequence[str], options: ReadOptions) -> None:
         self._package = package
         self._opf = opf
-        self._pages = pages
         self._target = options.target
         self._text, self._encoding = decode(package.contents[opf])
         found = TITLE.findall(self._text) if options.metadata else []
         titles = [escape(unescape(title)) for _, title in found]
         self._titles = dict.fromkeys(title for title in titles if has_words(title))
-        of_pages = (segment for page in pages.values() for segment in page.segments)
-        self.segments: Sequence[str] = [*self._titles, *of_pages]
+        self._pages: dict[str, html.HtmlDocument] = {}
+        self.segments: Sequence[str] = [*limited(self._read(names, options), options.limits)]
+
+    def _read(self, names: Sequence[str], options: ReadOptions) -> Iterator[str]:
+        """Yield the titles and the segments of each page that is read."""
+        yield from self._titles
+        for name in names:
+            self._pages[name] = html.read(self._package.contents[name], options)
+            yield from self._pages[name].segments
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the book, with the language that it says it is in."""

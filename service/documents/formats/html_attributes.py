@@ -14,23 +14,23 @@ SHOWN = frozenset({"alt", "title", "placeholder", "aria-label"})
 DESCRIPTIONS = frozenset({"description", "og:title", "og:description", "twitter:title", "twitter:description"})
 ATTRIBUTE = re.compile(r"""(?<![^\s"'<>/=])([^\s"'<>/=]++)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'=<>`]++)""")
 PRIVATE = "\ue001"
-MARK = re.compile(f"{PRIVATE}(\\d+){PRIVATE}")
+MARK = re.compile(f"{PRIVATE}([0-9]{{1,9}}){PRIVATE}")
 
 
-def may_have_marks(page: str, parts: Sequence[Part]) -> bool:
+def may_have_marks(page: str) -> bool:
     """Return whether a page does not have the character of the marks itself."""
-    return PRIVATE not in page and not any(isinstance(part, Unit) and PRIVATE in part.text for part in parts)
+    return PRIVATE not in unescape(page)
 
 
 class Attributes:
     """The attributes of a page that are translated; the tags of its parts get marks in their places."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self) -> None:
         self._raw: list[str] = []
         self.segments: list[str] = []
-        self.parts = [self._marked(part) for part in parts]
 
-    def _marked(self, part: Part) -> Part:
+    def marked(self, part: Part) -> Part:
+        """Return a part of the page with marks."""
         if isinstance(part, str):
             return self._in_tag(part)
         for node in _nodes(part.nodes):

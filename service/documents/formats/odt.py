@@ -65,17 +65,20 @@ class OdtDocument:
         self._package = package
         self._roots = roots
         self._paragraphs: list[tuple[str, Paragraph]] = []
-        self._found = limited(self._read(), options.limits)
-        self.segments: Sequence[str] = [segment.fragment for segment in self._found]
+        self._found: list[Segment] = []
+        self.segments: Sequence[str] = [*limited(self._read(), options.limits)]
 
-    def _read(self) -> Iterator[Segment]:
+    def _read(self) -> Iterator[str]:
+        """Collect the segments of the paragraphs, and yield their fragments."""
         for name, root in self._roots.items():
             styles = Styles(root)
             for holder in list(root.iter(f"{TEXT}p", f"{TEXT}h")):
                 if (len(holder) or holder.text) and not _is_left_alone(holder) and not styles.is_code(holder):
                     styles.simplify(holder)
                     self._paragraphs.append((name, Paragraph.of(holder, styles.role)))
-                    yield from self._paragraphs[-1][1].segments()
+                    for segment in self._paragraphs[-1][1].segments():
+                        self._found.append(segment)
+                        yield segment.fragment
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the document; all files without text keep their bytes."""

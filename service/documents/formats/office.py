@@ -8,14 +8,14 @@ titles, diagrams, and speaker notes; masters and comments stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from lxml import etree
 
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions, limited
-from service.documents.paragraphs import segments_of
+from service.documents.paragraphs import ParagraphReader
 from service.documents.runs import Dialect, Segment
 from service.documents.untrusted import check_markup, parse_xml, unpack, xml_bytes
 
@@ -97,15 +97,17 @@ class OfficeDocument:
         self._parts = self._read_parts(types)
         for root in self._parts.values():
             etree.strip_elements(root, *dialect.dropped, with_tail=False)
-        found = (
-            (name, segment)
-            for name, root in self._parts.items()
-            for paragraph in self._paragraphs(root)
-            if not dialect.is_code(paragraph)
-            for segment in segments_of(paragraph, dialect)
-        )
-        self._found: list[tuple[str, Segment]] = limited(found, options.limits)
-        self.segments: Sequence[str] = [segment.fragment for _, segment in self._found]
+        self._found: list[tuple[str, Segment]] = []
+        self.segments: Sequence[str] = [*limited(self._read(), options.limits)]
+
+    def _read(self) -> Iterator[str]:
+        """Collect the segments of the parts, and yield their fragments."""
+        reader = ParagraphReader(self._dialect)
+        for name, root in self._parts.items():
+            for paragraph in self._paragraphs(root):
+                for segment in () if self._dialect.is_code(paragraph) else reader.segments_of(paragraph):
+                    self._found.append((name, segment))
+                    yield segment.fragment
 
     def _read_parts(self, types: Mapping[str, str]) -> dict[str, Element]:
         return {
