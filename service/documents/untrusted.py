@@ -31,7 +31,9 @@ MOST_TREE = 48 * MIB  # of the parsed parts of one document in memory: the most 
 MOST_COPIES = 96 * MIB  # of the elements that are copied, such as the properties of a run for each of its parts
 ELEMENT, ATTRIBUTE = 128, 240  # bytes in memory of libxml2's structures, besides their text
 DEEPEST = 200  # elements in elements; deeper ones would exhaust Python's stack in the code that walks them
-DOCTYPE = re.compile(rb"<\s*!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+MOST_NAMESPACES = 1_000  # that one element is within; each is looked at when elements are moved there
+DOCTYPE = re.compile(rb"<\s{0,100}!\s{0,100}(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+OVERLAP = 1024  # bytes; more than a match of DOCTYPE has in UTF-16
 # What an Office program would load by itself from somewhere else.
 LOADED = ("attachedTemplate", "oleObject", "subDocument", "frame")
 
@@ -209,18 +211,24 @@ def parse_xml(data: bytes, name: str, *, with_doctype: bool = False) -> Element:
             raise UnsafeDocument(f"{name} declares entities or elements, which is refused; remove them.")
     elif doctype.doctype or doctype.internalDTD is not None:
         raise UnsafeDocument(f"{name} has a document type declaration, which is refused; remove it.")
-    if depth_of(root) > DEEPEST:
-        raise UnsafeDocument(f"{name} nests elements more than {DEEPEST} deep.")
+    _check_nesting(root, name)
     return root
 
 
-def depth_of(root: Element) -> int:
-    """Return how deeply elements are nested, without recursion."""
-    deepest = depth = 0
-    for event, _element in etree.iterwalk(root, events=("start", "end")):
-        depth += 1 if event == "start" else -1
-        deepest = max(deepest, depth)
-    return deepest
+def _check_nesting(root: Element, name: str) -> None:
+    """Raise UnsafeDocument for elements that are too deep, or too many namespaces in one place; without recursion."""
+    depth = namespaces = 0
+    for event, _element in etree.iterwalk(root, events=("start", "end", "start-ns", "end-ns")):
+        if event == "start":
+            depth += 1
+        elif event == "end":
+            depth -= 1
+        else:
+            namespaces += 1 if event == "start-ns" else -1
+        if depth > DEEPEST:
+            raise UnsafeDocument(f"{name} nests elements more than {DEEPEST} deep.")
+        if namespaces > MOST_NAMESPACES:
+            raise UnsafeDocument(f"{name} declares more than {MOST_NAMESPACES} namespaces in one place.")
 
 
 def xml_bytes(root: Element) -> bytes:
@@ -229,17 +237,17 @@ def xml_bytes(root: Element) -> bytes:
     return etree.tostring(tree, xml_declaration=True, encoding="UTF-8", standalone=tree.docinfo.standalone)
 
 
-def check_markup(contents: Mapping[str, bytes]) -> None:
+def check_markup(package: Package) -> None:
     """Raise UnsafeDocument for entities in any part, and for what a program would load from elsewhere."""
-    for name in contents:
-        lowered = name.lower()
-        if not lowered.endswith((".xml", ".rels", ".vml")):
+    for name in package.contents:
+        if not name.lower().endswith((".xml", ".rels", ".vml")):
             continue
-        content = contents[name]
-        if DOCTYPE.search(content) or (b"\0" in content and DOCTYPE.search(content.replace(b"\0", b""))):
+        content = package.contents[name]
+        starts = range(0, len(content), PIECE)  # in pieces, because a search keeps other threads waiting
+        if any(DOCTYPE.search(content[start : start + PIECE + OVERLAP].replace(b"\0", b"")) for start in starts):
             raise UnsafeDocument("The document has a file with a document type or entities, which are refused.")
-        if lowered.endswith(".rels"):
-            _check_relations(parse_xml(content, "A list of relations in the document"))
+        if name.lower().endswith(".rels"):
+            _check_relations(package.parse(name, "A list of relations in the document"))
 
 
 def _check_relations(root: Element) -> None:

@@ -48,7 +48,7 @@ def _read(data: bytes, options: ReadOptions, kind: str) -> OdtDocument:
         raise UnsafeDocument("The document is signed, and a translation would break its signature.")
     if b"encryption-data" in contents.get("META-INF/manifest.xml", b""):
         raise UnsafeDocument("The document is encrypted; save it without a password.")
-    check_markup(contents)
+    check_markup(package)
     roots = {name: package.parse(name, "A part of the document") for name in PARTS if name in contents}
     for root in roots.values():
         _check_loaded(root)

@@ -90,7 +90,7 @@ class OfficeDocument:
         contents = self._package.contents
         types = _content_types(contents)
         _check_active(contents)
-        check_markup(contents)
+        check_markup(self._package)
         if dialect.main not in types.values():
             raise BrokenDocument("The document is not of the kind that its name says; save it again.")
         self._dialect = dialect
