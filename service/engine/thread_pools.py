@@ -1,19 +1,22 @@
 """Threads for work that would block the event loop: bounded pools, one for each kind of work, so that none starves.
 
-A pool refuses work if too much is waiting. Cancellation drops work that has not begun.
+A pool refuses work if too much is waiting. Cancellation drops work that has not begun, and ends work that asks
+`check_wanted` in its loops.
 """
 
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from service.engine.cancellation import WaitToken, current_wait, while_wanted
 from service.engine.cores import own_cores
 from service.engine.errors import EngineFailure, Overloaded
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 RETRY_SECONDS = 2.0
@@ -30,14 +33,19 @@ class BoundedPool:
         self._lock = threading.Lock()
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Do work in a thread; raise Overloaded if the queue is full. Cancellation drops work that has not begun."""
+        """Do work in a thread; raise Overloaded if the queue is full."""
         with self._lock:
             if self._unfinished >= self._most:
                 raise Overloaded(f"The queue is full ({self._name}); try again later.", retry_after=RETRY_SECONDS)
             self._unfinished += 1
-        future = self._pool.submit(contextvars.copy_context().run, work)
+        token, context = WaitToken(), contextvars.copy_context()
+        context.run(current_wait.set, token)
+        future = self._pool.submit(context.run, work)
         future.add_done_callback(self._done)
-        return await asyncio.wrap_future(future)
+        try:
+            return await asyncio.wrap_future(future)
+        finally:
+            token.ended = True
 
     def _done(self, _future: Future[Result]) -> None:
         with self._lock:
@@ -46,12 +54,17 @@ class BoundedPool:
 
 TEXT_POOL = BoundedPool("work on texts", max(2, own_cores()), 2048)  # segmentation, tokenisation, joining
 
-MANY = 64  # sentences; what is done with more of them is done in a thread
+MANY = 64  # hypotheses; what is done with more of them is done in a thread
 
 
-async def if_many(sentences: int, work: Callable[[], Result]) -> Result:
-    """Do work on sentences, on many in a thread, so that the event loop keeps responding."""
-    return await TEXT_POOL.run(work) if sentences > MANY else work()
+async def if_many(hypotheses: int, work: Callable[[], Result]) -> Result:
+    """Do work on the hypotheses of sentences, on many in a thread, so that the event loop keeps responding."""
+    return await TEXT_POOL.run(work) if hypotheses > MANY else work()
+
+
+async def map_if_many(hypotheses: int, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Do the same with each item, for many hypotheses in a thread, which ends when nobody waits for the results."""
+    return await if_many(hypotheses, lambda: [*map(work, while_wanted(items))])
 
 
 class Loads:

@@ -37,6 +37,7 @@ Formality = Literal["default", "prefer_more", "prefer_less"]
 TokenKind = Literal["subword", "word"]
 Specials = Literal["keep", "drop", "renormalise"]
 MAX_LENGTH_PENALTY = 5.0
+TERMS_OF_A_HYPOTHESIS = 100  # characters of a glossary that are as much work as a hypothesis
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,12 @@ class TranslationOptions:
     repetition_guard: bool | None = None  # whether endless repetition is stopped
     formality: Formality = "default"  # polite or familiar forms; default: those of most sentences of a text
     target_prefix: str = ""  # how the translation of the one sentence begins; "": as the model likes
+
+    @property
+    def weight(self) -> int:
+        """Return how much work the text of a sentence is, in that of one hypothesis without a glossary."""
+        terms = 0 if self.glossary is None else self.glossary.size
+        return (1 + self.alternatives) * (1 + terms // TERMS_OF_A_HYPOTHESIS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,15 @@
 """Makes a glossary of entries that a client or a file gives, or says what is wrong with them."""
 
-import unicodedata
+import re
 from collections.abc import Iterable
 
-from service.engine import Glossary, InvalidInput, Term
+from service.engine import Glossary, InvalidInput, Term, while_wanted
 
 SHOWN_CHARACTERS = 40  # of a term, in an error
 MOST_TERMS = 5000  # of a glossary
+MOST_FORMS = 100  # accepted forms of a term, which the model all considers wherever the term stands
 MOST_CHARACTERS = 200  # of a term
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")  # categories Cc, Zl, Zp and Cs
 
 Entry = tuple[str, tuple[str, ...]]  # a source term and the accepted forms of its target term
 Entries = tuple[Entry, ...]
@@ -31,7 +33,8 @@ class UnknownGlossary(InvalidGlossary):
 def glossary_of(entries: Iterable[Entry]) -> Glossary:
     """Return the glossary of some entries; raise InvalidGlossary for the first one that cannot be used."""
     terms: dict[str, Term] = {}
-    for source, targets in entries:
+    for source, targets in while_wanted(entries):
+        _check_number(source, targets)
         term = Term(source.strip(), tuple(target.strip() for target in targets))
         _check_term(term)
         earlier = terms.setdefault(_same(term.source), term)
@@ -46,6 +49,14 @@ def glossary_of(entries: Iterable[Entry]) -> Glossary:
     if not terms:
         raise InvalidGlossary("The glossary has no terms; give at least one, or leave glossary out.")
     return Glossary(tuple(terms.values()))
+
+
+def _check_number(source: str, targets: tuple[str, ...]) -> None:
+    if len(targets) > MOST_FORMS:
+        raise InvalidGlossary(
+            f"The glossary has {len(targets)} translations of {_shown(source.strip())}; the most is {MOST_FORMS}.",
+            f"A term has more than {MOST_FORMS} translations.",
+        )
 
 
 def _check_term(term: Term) -> None:
@@ -66,7 +77,7 @@ def _check_term(term: Term) -> None:
                 f"The glossary has a term of {len(text)} characters ({_shown(text)}); the most is {MOST_CHARACTERS}.",
                 f"A term has more than {MOST_CHARACTERS} characters.",
             )
-        if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
+        if _UNPRINTABLE.search(text):
             raise InvalidGlossary(
                 f"The glossary entry of {shown} has a control character or a line break; remove it.",
                 "A term has a control character or a line break.",

@@ -39,10 +39,10 @@ class SentenceWorker(Protocol):
 
 
 async def run_sentences(
-    worker: SentenceWorker, count: int, jobs: Callable[[], Sequence[SentenceJob]]
+    worker: SentenceWorker, hypotheses: int, jobs: Callable[[], Sequence[SentenceJob]]
 ) -> list[SentenceResult]:
-    """Make and translate `count` sentences; cancellation, or the failure of one, cancels the others."""
-    return await _finish(await if_many(count, lambda: worker.submit_all(jobs())))
+    """Make and translate sentences; cancellation, or the failure of one, cancels the others."""
+    return await _finish(await if_many(hypotheses, lambda: worker.submit_all(jobs())))
 
 
 async def run_scoring(worker: SentenceWorker, jobs: Sequence[ScoringRequest]) -> list[ScoringResult]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from service.bundle.wrapping import Span, cut_sentence, outside, trimmed, wrap
+from service.engine.cancellation import while_wanted
 from service.engine.text.respelling import may_be_respelled, respelled
 from service.engine.text.segmenter import list_marker, split_sentences
 from service.engine.text.sentence import Sentence
@@ -76,7 +77,7 @@ def _segmented(
     sentences: list[Sentence] = []
     limits = segmentation.wrap_tokens, segmentation.wrap_tokens
     first = 0
-    for start, end in spans:
+    for start, end in while_wanted(spans):
         while first < len(values) and values[first].start < start:
             first += 1
         last = first
@@ -111,7 +112,8 @@ def _respelled(text: str, tokenizers: Tokenizers, segmentation: SegmentationOpti
 
 def _cut(text: str, span: Span, tokenizer: Tokenizer, segmentation: SegmentationOptions) -> Iterator[Sentence]:
     """Yield the sentence in a range of a text that has no values; several if it is too long."""
-    for each in cut_sentence(text, span, tokenizer, segmentation.wrap_tokens, segmentation.max_tokens):
+    segments = cut_sentence(text, span, tokenizer, segmentation.wrap_tokens, segmentation.max_tokens)
+    for each in while_wanted(segments):
         yield Sentence(text[each.start : each.end], each.start, each.ids)
 
 
@@ -205,7 +207,7 @@ def _valued_sentences(
     if parts == [(0, len(sentence))]:
         here //= 2
     others = [value for value in own if value.kind is not Kind.PLACE]
-    for begin, finish in parts:
+    for begin, finish in while_wanted(parts):
         if here:  # the places of a part are read the same as in the part alone
             placed = _with_places(others, sentence[begin:finish], begin, segmentation)
             part = (sentence, placed), (begin, finish), tokenizers, (here, whole), segmentation

@@ -14,6 +14,7 @@ from itertools import accumulate
 import sentencex
 
 from service.bundle.wrapping import LINK, WORD, Span, may_hold_link, outside
+from service.engine.cancellation import check_wanted
 from service.engine.text.nfc import has_long_run
 from service.engine.values.stand_ins import CUT_KINDS
 from service.engine.values.value import Value
@@ -54,6 +55,7 @@ def _sentences_of_line(text: str, line_span: Span, language: str, values: Sequen
     begin, end = line_span
     spans: list[Span] = []
     while begin < end:
+        check_wanted()
         stop = _end_of_window(text, begin, end, values)
         ends = _ends(text, (begin, stop), language, values)
         for position in ends if ends and stop < end else [*ends, stop]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from service.bundle.confidence import Confidence, signals_of
 from service.bundle.wrapping import Span, join
 from service.engine.attention.words import axis_of, links_of
+from service.engine.cancellation import while_wanted
 from service.engine.jobs import FloatArray, Hypothesis, ScoringResult, SearchTrace
 from service.engine.text.respelling import respelled
 from service.engine.text.short_strings import short_string
@@ -211,7 +212,7 @@ def assemble(
 
     The n-th alternative takes the n-th best hypothesis of every sentence that has one, and the best of the others.
     """
-    best = [result.sentence.translated(result.ids, tokenizers.target) for result in results]
+    best = [result.sentence.translated(result.ids, tokenizers.target) for result in while_wanted(results)]
     qualities = [
         quality.judge(result.sentence.text, translation, len(result.sentence.ids), result.logprobs)
         for result, translation in zip(results, best, strict=True)
@@ -220,7 +221,7 @@ def assemble(
     joined = join(text, spans, [each.target_text for each in qualities])
     details = tuple(
         with_quality(result.detail(tokenizers, threshold, start), found)
-        for result, start, found in zip(results, joined.starts, qualities, strict=True)
+        for result, start, found in zip(while_wanted(results), joined.starts, qualities, strict=True)
         if result.weights is not None
     )
     others = _alternatives(text, spans, results, best, tokenizers.target) if alternatives else []
@@ -233,7 +234,7 @@ def _alternatives(
     text: str, spans: Sequence[Span], results: Sequence[Translated], best: Sequence[str], tokenizer: Tokenizer
 ) -> list[str]:
     texts: list[list[str]] = []
-    for result, first in zip(results, best, strict=True):
+    for result, first in zip(while_wanted(results), best, strict=True):
         others = (hypothesis.ids for hypothesis in result.hypotheses[1:])
         sentence = result.sentence
         good = (ids for ids in others if tokenizer.writes_something(ids) and sentence.is_well_placed(ids, tokenizer))

@@ -35,6 +35,7 @@ from service.engine.values.constraints import TokenClasses
 
 _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 _VISIBLE = frozenset("LNPS")  # first letters of the categories of Unicode
+KNOWN_WORDS, LONGEST_KNOWN = 4096, 40  # words whose ids are kept, and their characters: at most 2 MB
 _OPENERS = tuple("([{<«„“‚‘\"'’-–—−/~=+*_#@¿¡:")  # a value may follow these without a space
 
 
@@ -67,6 +68,7 @@ class Tokenizer:
         }
         self._words = word_ids(self._library) if self._unk is None and cuts_at_spaces(self._library) else None
         self._longest_piece = max(map(len, vocabulary))
+        self._known_word = functools.lru_cache(KNOWN_WORDS)(self._word)
         self._bytes = {
             number: int(match[1], 16) for piece, number in vocabulary.items() if (match := _BYTE_PIECE.fullmatch(piece))
         }
@@ -94,6 +96,9 @@ class Tokenizer:
 
     def word(self, text: str) -> tuple[int, ...]:
         """Return the ids of a text at the start of a word, without those that surround every text."""
+        return self._known_word(text) if len(text) <= LONGEST_KNOWN else self._word(text)
+
+    def _word(self, text: str) -> tuple[int, ...]:
         return tuple(self._library.encode(normalize_nfc(text).text, add_special_tokens=False).ids)
 
     def writes_plainly(self, ids: Sequence[int]) -> bool:

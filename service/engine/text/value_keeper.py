@@ -9,19 +9,20 @@ made of one, never reaches a reader.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from service.engine.cancellation import while_wanted
 from service.engine.jobs import Hypothesis
 from service.engine.text.segmentation import SegmentationOptions, cut_at_values
 from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.text.valued_sentence import TermReading
-from service.engine.thread_pools import if_many
+from service.engine.thread_pools import if_many, map_if_many
 from service.engine.types import TranslationOptions
 
 # Nats a token. Around a stand-in the grammar suffers, so the translation with stand-ins has to be clearly likelier than
 # one with a term behind its end. Of 109 such sentences 46 are (docs/adr/0026-glossaries.md).
 LIKELIER = 0.3
-
 
 Translate = Callable[[Sequence[Sentence], TranslationOptions], Awaitable[list[Translated]]]
 
@@ -37,19 +38,29 @@ class ValueKeeper:
     async def keep(self, results: Sequence[Translated], options: TranslationOptions) -> list[list[Translated]]:
         """Return for each result one in which every value has its place; several if the sentence was cut for that."""
         kept = [replace(result, values="search") if result.sentence.valued else result for result in results]
-        wrong = await if_many(
-            len(kept), lambda: [number for number, result in enumerate(kept) if not self._is_well_placed(result)]
-        )
+        wrong = await self._those(kept, range(len(kept)), lambda result: not self._is_well_placed(result), options)
         if not wrong:
             return [[result] for result in kept]
         terms = [number for number in wrong if (valued := kept[number].sentence.valued) and valued.has_terms]
         await self._search_again(kept, terms, options)
         # Words that the model does not know, in any form, end up behind the sentence or derail it.
-        misplaced = [number for number in terms if not self._is_well_placed(kept[number])]
+        misplaced = await self._those(kept, terms, lambda result: not self._is_well_placed(result), options)
         await self._search_again(kept, misplaced, options, "stand-in")
-        lost = [number for number in wrong if self._is_lost(kept[number])]
+        lost = await self._those(kept, wrong, self._is_lost, options)
         await self._search_again(kept, lost, options, "codes")
-        return await self._copy(kept, options)
+        lost = await self._those(kept, lost, self._is_lost, options)
+        return await self._copy(kept, lost, options)
+
+    async def _those(
+        self,
+        results: Sequence[Translated],
+        numbers: Sequence[int],
+        test: Callable[[Translated], bool],
+        options: TranslationOptions,
+    ) -> list[int]:
+        """Return the numbers of the results that fulfil a condition."""
+        work = _work([results[number].sentence for number in numbers], options)
+        return await if_many(work, lambda: [number for number in while_wanted(numbers) if test(results[number])])
 
     async def _search_again(
         self,
@@ -61,24 +72,32 @@ class ValueKeeper:
         """Replace wrong results by better ones of another search, in which the model reads something else for terms."""
         if not wrong:
             return
-        others = [kept[number].sentence.reading_terms(self.tokenizers, terms) for number in wrong]
-        for number, found in zip(wrong, await self.translate(others, options), strict=True):
-            old = kept[number]
-            better = self._is_well_placed(found) and (
-                terms != "stand-in" or found.hypotheses[0].score - old.hypotheses[0].score >= LIKELIER
-            )
-            if better or (not self._holds_all(old) and self._holds_all(found)):
-                kept[number] = replace(found, values="retry")
+        sentences = [kept[number].sentence for number in wrong]
+        work = _work(sentences, options)
+        others = await map_if_many(work, lambda each: each.reading_terms(self.tokenizers, terms), sentences)
+        found = await self.translate(others, options)
 
-    async def _copy(self, kept: Sequence[Translated], options: TranslationOptions) -> list[list[Translated]]:
+        def put_better() -> None:
+            for number, new in zip(while_wanted(wrong), found, strict=True):
+                old = kept[number]
+                better = self._is_well_placed(new) and (
+                    terms != "stand-in" or new.hypotheses[0].score - old.hypotheses[0].score >= LIKELIER
+                )
+                if better or (not self._holds_all(old) and self._holds_all(new)):
+                    kept[number] = replace(new, values="retry")
+
+        await if_many(work, put_better)
+
+    async def _copy(
+        self, kept: Sequence[Translated], lost: Sequence[int], options: TranslationOptions
+    ) -> list[list[Translated]]:
         """Cut the sentences that still lack values or hold remains, and translate the parts between the values."""
-        cut = {
-            number: cut_at_values(result.sentence, self.tokenizers.source, self.segmentation)
-            for number, result in enumerate(kept)
-            if self._is_lost(result)
-        }
-        parts = [part for own in cut.values() for part, written in own if written is None]
-        found = iter(await self.translate(parts, options) if parts else [])
+        sentences = [kept[number].sentence for number in lost]
+        cut_one = partial(cut_at_values, tokenizer=self.tokenizers.source, segmentation=self.segmentation)
+        parts = await map_if_many(_work(sentences, options), cut_one, sentences)
+        cut = dict(zip(lost, parts, strict=True))
+        unwritten = [part for own in parts for part, written in own if written is None]
+        found = iter(await self.translate(unwritten, options) if unwritten else [])
         return [
             [
                 replace(next(found), values="copied") if written is None else self._given(part, written)
@@ -108,3 +127,8 @@ class ValueKeeper:
 
     def _holds_all(self, result: Translated) -> bool:
         return result.sentence.holds_all(result.ids, self.tokenizers.target)
+
+
+def _work(sentences: Sequence[Sentence], options: TranslationOptions) -> int:
+    """Return how much work the values of sentences are, in that of hypotheses without values."""
+    return options.weight * sum(1 + (len(each.valued.values) if each.valued else 0) for each in sentences)

@@ -9,7 +9,7 @@ from service.bundle.wrapping import Span
 from service.engine.text.replacements import inverse, moved, replaced
 from service.engine.text.tokenizer import Decoded, Tokenizer
 from service.engine.types import Token
-from service.engine.values.constraints import MOST_VALUES, Form, ValueConstraints
+from service.engine.values.constraints import MOST_FORMS, MOST_VALUES, Form, ValueConstraints
 from service.engine.values.stand_ins import LETTERS, is_number_like, stand_ins
 from service.engine.values.states import places_of
 from service.engine.values.value import DIGIT_KINDS, Kind, Value
@@ -130,12 +130,12 @@ class ValuedSentence:
 def valued_sentence(
     text: str, values: Sequence[Value], target: Tokenizer, terms: TermReading = "source"
 ) -> ValuedSentence | None:
-    """Return a sentence with its values, whose places are in it; None if it has too many of them.
+    """Return a sentence with its values, whose places are in it; None if it has too many of them, or of their forms.
 
     `terms`: whether the model reads the source terms, or in their places the target terms or words that it copies.
     "codes": it reads short codes themselves.
     """
-    if len(values) > MOST_VALUES:
+    if len(values) > MOST_VALUES or (len(values) > 1 and sum(len(value.forms) for value in values) > MOST_FORMS):
         return None
     needed = [terms == "stand-in" if value.kind is Kind.TERM else _needs_stand_in(value, target) for value in values]
     if terms == "codes":

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
+from typing import TypeVar
 
 from service.bundle.vocabulary import SPACE_PIECE
+from service.engine.cancellation import while_wanted
 from service.engine.jobs import (
     MAX_BEAM_SIZE,
     Hypothesis,
@@ -27,7 +29,7 @@ from service.engine.text.registers import (
 )
 from service.engine.text.sentence import Sentence, Translated
 from service.engine.text.value_keeper import Translate
-from service.engine.thread_pools import if_many
+from service.engine.thread_pools import if_many, map_if_many
 from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.types import TranslationOptions
 from service.engine.values.locales import language_of
@@ -35,6 +37,7 @@ from service.engine.values.locales import language_of
 NEARLY = 0.6  # nats a token: what the other register of a sentence may cost
 SAME_VERB = 0.8  # the same, if only the form of its verb is another: "Nourrissez" for "Nourris"
 
+Result = TypeVar("Result")
 Place = tuple[list[Translated], int]  # a text, and the number of a sentence of it
 Chosen = tuple[Place, Hypothesis, Sequence[Hypothesis]]  # the hypothesis that a sentence gets, and its others
 
@@ -58,19 +61,22 @@ class Rewording:
             places = [(own, at) for own in texts for at in range(len(own))]
             await self._put_ends(places)
             if self.options.alternatives:
-                await if_many(len(places), lambda: self._put_ends_of_others(places))
+                await self._if_many(len(places), lambda: self._put_ends_of_others(places))
         return texts
+
+    async def _if_many(self, sentences: int, work: Callable[[], Result]) -> Result:
+        return await if_many(sentences * self.options.weight, work)
 
     async def _put_in_one_register(self, texts: Sequence[list[Translated]]) -> None:
         """Put sentences in the wanted register, or that of most of their text, where a translation in it is likely."""
-        wrong = await if_many(sum(map(len, texts)), lambda: self._in_other_register(texts))
+        wrong = await self._if_many(sum(map(len, texts)), lambda: self._in_other_register(texts))
         if not wrong:
             return
         wide = replace(self.options, alternatives=MAX_BEAM_SIZE - 1)
         found = await self.search([own[at].sentence for (own, at), _ in wrong], wide)
         forms = await self._polite([own[at] if wanted == "polite" else None for (own, at), wanted in wrong])
         chosen = await if_many(
-            len(wrong),
+            len(wrong) * wide.weight,
             lambda: [
                 (place, *choice)
                 for (place, wanted), each, more in zip(wrong, found, forms, strict=True)
@@ -78,13 +84,13 @@ class Rewording:
             ],
         )
         scores = await self._score([(own[at], best.ids) for (own, at), best, _ in chosen]) if self.wanted else None
-        await if_many(len(chosen), lambda: self._put(chosen, scores))
+        await self._if_many(len(chosen), lambda: self._put(chosen, scores))
 
     def _in_other_register(self, texts: Sequence[list[Translated]]) -> list[tuple[Place, Register]]:
         """Return the places of sentences that show another register than the wanted one, and that one."""
         asked = self.options.formality != "default"
         wrong: list[tuple[Place, Register]] = []
-        for own in texts:
+        for own in while_wanted(texts):
             if len(own) > 1 or asked:
                 shown = [self._shown(result, result.ids) for result in own]
                 wanted = wanted_register(self.options.formality, shown)
@@ -102,7 +108,8 @@ class Rewording:
 
         Their scores are those that the search would give: it may choose from a shortlist, scoring does not.
         """
-        read = await if_many(len(commands), lambda: [self._with_forms(old) if old else [] for old in commands])
+        work = len(commands) * self.options.weight
+        read = await map_if_many(work, lambda old: self._with_forms(old) if old else [], commands)
         each_with = zip(commands, read, strict=True)
         scores = iter(await self._score([(old, ids) for old, own in each_with if old for ids in own]))
         penalty = penalty_of(self.options)
@@ -139,7 +146,8 @@ class Rewording:
 
     async def _put_ends(self, places: Sequence[Place]) -> None:
         """Give translations the ends of their sentences; what stays before an end mark keeps its log-probabilities."""
-        found = await if_many(len(places), lambda: [self._with_ends(own[at], own[at].ids) for own, at in places])
+        work = len(places) * self.options.weight
+        found = await map_if_many(work, lambda each: self._with_ends(each, each.ids), (own[at] for own, at in places))
         ended = [(own, at, ids) for (own, at), ids in zip(places, found, strict=True) if ids]
         scores = await self._score([(own[at], ids) for own, at, ids in ended])
         chosen: list[Chosen] = []
@@ -150,11 +158,11 @@ class Rewording:
             logprobs = (*before, *map(float, scored.logprobs[len(before) :]))
             score = normalised_score(logprobs, penalty_of(self.options))
             chosen.append(((own, at), replace(first, ids=ids, logprobs=logprobs, score=score), others))
-        await if_many(len(chosen), lambda: self._put(chosen, scores if self.wanted else None))
+        await self._if_many(len(chosen), lambda: self._put(chosen, scores if self.wanted else None))
 
     def _put_ends_of_others(self, places: Sequence[Place]) -> None:
         """Give the other hypotheses of sentences the same ends; only their texts are shown, so their scores stay."""
-        for own, at in places:
+        for own, at in while_wanted(places):
             first, *others = own[at].hypotheses
             ended = [replace(each, ids=self._with_ends(own[at], each.ids) or each.ids) for each in others]
             own[at] = replace(own[at], hypotheses=(first, *ended))

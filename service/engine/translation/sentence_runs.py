@@ -7,6 +7,7 @@ from itertools import islice, repeat
 
 from service.bundle.alignment import alignment_weights
 from service.engine.attention.quality_signals import coverage
+from service.engine.cancellation import while_wanted
 from service.engine.errors import InputTooLong, InvalidOption
 from service.engine.events import Measured
 from service.engine.jobs import SentenceJob, SentenceResult, WeightSelection
@@ -51,7 +52,8 @@ class SentenceRuns:
                     )
             return found
 
-        return await self.pair.timed("tokenize", sum(map(len, texts)), cut)
+        size = sum(map(len, texts)) * self.options.weight
+        return await within(self.deadline, self.pair.timed("tokenize", size, cut))
 
     async def translate(self, sentences: Sequence[Sequence[Sentence]]) -> list[list[Translated]]:
         """Return the translations of the sentences of each text, in which every value has its place.
@@ -85,7 +87,8 @@ class SentenceRuns:
             keeper = ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
             kept = await keeper.keep(results, self.options)
         writes = self.pair.tokenizers.target.writes_something
-        return await if_many(len(kept), lambda: [[each for each in own if writes(each.ids)] for own in kept])
+        work = len(kept) * self.options.weight
+        return await if_many(work, lambda: [[each for each in own if writes(each.ids)] for own in while_wanted(kept)])
 
     def _prefix(self, sentence: Sentence) -> tuple[int, ...]:
         """Return the tokens with which the translation of a sentence has to begin."""
@@ -126,10 +129,12 @@ class SentenceRuns:
         if not sentences:
             return []
         pair, began = self.pair, time.monotonic()
-        results = await run_sentences(pair.worker, len(sentences), lambda: self.jobs(sentences, options))
+        work = len(sentences) * options.weight
+        results = await run_sentences(pair.worker, work, lambda: self.jobs(sentences, options))
         for stage in sentence_stages(began, [sentence.ids for sentence in sentences], results, pair.name):
             pair.on_event(stage)
-        return await if_many(len(results), lambda: [*map(self._translated, sentences, results, repeat(options))])
+        every = while_wanted(sentences)
+        return await if_many(work, lambda: [*map(self._translated, every, results, repeat(options))])
 
     def _translated(self, sentence: Sentence, result: SentenceResult, options: TranslationOptions) -> Translated:
         pair, (best, *others) = self.pair, result.hypotheses

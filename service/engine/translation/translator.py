@@ -17,7 +17,7 @@ from service.engine.attention.selection import at_each_step, check_size, limit_f
 from service.engine.events import EventListener, ignore_event
 from service.engine.model_info import ModelInfo, ModelStateName, WorkerState
 from service.engine.scheduling.admission import QueueStatus
-from service.engine.scheduling.interface import SentenceWorker
+from service.engine.scheduling.interface import SentenceWorker, within
 from service.engine.search.options import check_quality, complete
 from service.engine.text.segmentation import SegmentationOptions
 from service.engine.text.tokenizer import Tokenizers, for_target
@@ -169,7 +169,8 @@ class Translator:
         split &= not options.target_prefix
         runs = SentenceRuns(self._pair, options, deadline, self._pair.wanted if options.details else None, split=split)
         results = await runs.translate(await runs.segment(texts))
-        return await self._pair.timed("detokenize", size, lambda: runs.assemble(texts, results))
+        work = size * options.weight
+        return await within(deadline, self._pair.timed("detokenize", work, lambda: runs.assemble(texts, results)))
 
     async def attention(
         self,
@@ -202,7 +203,7 @@ class Translator:
         if path == "search":
             runs = SentenceRuns(pair, search, deadline, wanted, options.trace)
             [own] = results = await runs.translate(await runs.segment([text]))
-            [found] = runs.assemble([text], results)
+            [found] = await pair.timed("detokenize", len(text) * search.weight, lambda: runs.assemble([text], results))
             trace = runs.search_of(own) if options.trace else None
         if found is None or not found.sentences:  # nothing is translated: the text is scored as its own translation
             path = "canonical" if path == "search" else path
@@ -210,7 +211,7 @@ class Translator:
             [detail] = await forcing.score([given])
             found = Translation(detail.target_text, sentences=(detail,))
         check_size(limit, *_tokens(found.sentences))
-        size = LONG_TEXT if "all" in (options.layer, options.head) else 0
+        size = LONG_TEXT + 1 if "all" in (options.layer, options.head) else 0
         shown = await pair.timed("view", size, lambda: self._maps(text, found, options))
         if options.kind == "occlusion":
             every = zip(shown, found.sentences, strict=True)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 MOST_VALUES = 24  # of one sentence: a set of values is a number of 64 bits, and a search with more would be slow
+MOST_FORMS = 500  # of all values of a sentence together
 ROOT = 0
 
 

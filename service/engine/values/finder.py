@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from service.engine.cancellation import check_wanted
 from service.engine.values.clock import hours_in, is_time_of_day, written_time
 from service.engine.values.code_rows import joined_codes
 from service.engine.values.locales import amount_in, has_decimal_point, number_in, percent_in
@@ -32,6 +33,7 @@ def find_values(text: str, rules: ValueRules) -> tuple[Value, ...]:
     found: list[Value] = []
     begin, size, spoken = 0, WINDOW, may_be_spoken(text, rules.source)
     while begin < len(text) and (spoken or MAY_HOLD_VALUES.search(text, begin)):
+        check_wanted()
         first, stop, end = begin, begin + size, min(begin + 2 * size, len(text))
         begin, size = stop, WINDOW
         for value in _values(text, (first, end), rules):

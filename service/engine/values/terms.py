@@ -5,11 +5,18 @@ within a word (NATO, iPhone), which is matched as it is written. A word also mat
 by the endings of `_ENDINGS`; a term that stands in the glossary in exactly the text's form wins.
 """
 
+from __future__ import annotations
+
+import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
+from service.bundle.wrapping import Span
+from service.engine.cancellation import check_wanted, while_wanted
 from service.engine.values.locales import language_of
 from service.engine.values.value import Kind, Value
 
@@ -17,6 +24,7 @@ _WORD = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
 _UMLAUTS = str.maketrans("äöü", "aou")
 LEAST_STEM = 3  # letters of a word that its ending leaves
+MOST_FORMS = 32  # terms that differ in case and endings only, which are all compared with a text
 
 
 class Term(NamedTuple):
@@ -34,10 +42,83 @@ class Term(NamedTuple):
 class _Entry(NamedTuple):
     """A term as it is compared with a text."""
 
+    number: int  # in the glossary
     term: Term
     words: tuple[str, ...]  # in the case of the term
-    gaps: tuple[str, ...]  # what stands before, between and after the words
-    exact: bool  # whether the case of the term matters
+    around: tuple[str, str]  # signs before the first word and after the last
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node of a trie of terms: the terms whose words end here, and where the next word leads."""
+
+    following: dict[str, _Node] = field(default_factory=dict)  # by the gap before a word, and the word
+    ends: dict[tuple[str, str], dict[tuple[str, ...], _Entry]] = field(default_factory=dict)  # by `around` and words
+    before: int = 0  # most signs before a term that ends here
+    after: int = 0
+
+    def add(self, entry: _Entry, words: _Words) -> None:
+        """Add a term, whose words lead from here to its place."""
+        node = self
+        for number, (word, joined) in enumerate(zip(words.plain, words.joined, strict=True)):
+            node = node.following.setdefault(joined if number else word, _Node())
+        node.ends.setdefault(entry.around, {}).setdefault(entry.words, entry)
+        before, after = map(len, entry.around)
+        node.before, node.after = max(node.before, before), max(node.after, after)
+
+    def longest(self, words: _Words, first: int, taken: int) -> tuple[int, list[_Entry]]:
+        """Return how many words the longest terms have that begin with a word of a text, and these terms.
+
+        `taken` is the end of the term before them.
+        """
+        found: tuple[int, list[_Entry]] = 0, []
+        text, spans = words.text, words.spans
+        start = spans[first][0]
+        free = start - max(taken, spans[first - 1][1] if first else 0)
+        node, at = self.following.get(words.plain[first]), first + 1
+        while node is not None:
+            if node.ends:
+                end = spans[at - 1][1]
+                room = (spans[at][0] if at < len(spans) else len(text)) - end
+                entries = [
+                    entry
+                    for before in range(min(node.before, free) + 1)
+                    for after in range(min(node.after, room) + 1)
+                    if (forms := node.ends.get((text[start - before : start], text[end : end + after])))
+                    for entry in _likely(forms, words.own[first:at])
+                ]
+                found = (at - first, entries) if entries else found
+            if at == len(spans) or not node.following:
+                break
+            node, at = node.following.get(words.joined[at]), at + 1
+        return found
+
+
+def _likely(forms: Mapping[tuple[str, ...], _Entry], words: Sequence[str]) -> Iterator[_Entry]:
+    """Yield terms with the same words but for their case and endings; of many the first, and the one in this form."""
+    yield from islice(forms.values(), MOST_FORMS)
+    if len(forms) > MOST_FORMS and (same := forms.get(tuple(words))):
+        yield same
+
+
+class _Words:
+    """The words of a text as a trie has them: in small letters and without endings, or as they are written."""
+
+    def __init__(self, text: str, spans: Sequence[Span], base: Callable[[str], str] | None) -> None:
+        self.text, self.spans = text, spans
+        self.own = [text[start:end] for start, end in spans]
+        self.plain = self.own if base is None else [base(word.casefold()) for word in self.own]
+
+    @functools.cached_property
+    def joined(self) -> list[str]:
+        """Return the words after the gaps before them, which most texts need not have."""
+        ends = [0, *(end for _, end in self.spans)]
+        gaps = [_gap(self.text[end:start]) for end, (start, _) in zip(ends, self.spans, strict=False)]
+        return [gap + word for gap, word in zip(gaps, self.plain, strict=True)]
+
+
+def _spans(text: str) -> list[Span]:
+    return [match.span() for match in _WORD.finditer(text)]
 
 
 class Glossary:
@@ -45,76 +126,63 @@ class Glossary:
 
     def __init__(self, terms: Sequence[Term]) -> None:
         self.terms = tuple(terms)
-        self._indexes: dict[str, dict[str, list[_Entry]]] = {}
+        self.size = sum(len(text) for term in self.terms for text in (term.source, *term.targets))  # characters
+        self._tries: dict[str, tuple[_Node, _Node]] = {}  # by language: terms whose case matters, and the others
 
     def find(self, text: str, language: str) -> tuple[Value, ...]:
         """Return the terms of a text in a language, in order; they do not overlap."""
         return tuple(self._found(text, language_of(language)))
 
     def _found(self, text: str, language: str) -> Iterator[Value]:
-        index = self._indexes.get(language)
-        if index is None:
-            index = self._indexes[language] = _index(self.terms, language)
         base = _BASES.get(language, str.casefold)
-        words = list(_WORD.finditer(text))
-        first = 0
-        while first < len(words):
-            entries = index.get(base(words[first][0].casefold()), ())
-            matches = [(end, entry) for entry in entries if (end := _matched(entry, text, words, first, base))]
-            if not matches:
-                first += 1
+        if language not in self._tries:
+            self._tries[language] = _tries(self.terms, base)
+        exact, usual = self._tries[language]
+        spans = _spans(text)
+        words, as_written = _Words(text, spans, base), _Words(text, spans, None)
+        left = taken = 0  # the first word after the last term, and the end of that
+        for first, (word, own) in enumerate(zip(words.plain, words.own, strict=True)):
+            if first < left or (word not in usual.following and own not in exact.following):
                 continue
-            longest = max(len(entry.words) for _, entry in matches)
-            found = [match for match in matches if len(match[1].words) == longest]
-            _, entry = max(found, key=lambda match: _likeness(match[1], words[first : first + longest]))
-            yield _value(entry, text, words[first : first + longest])
-            first += longest
+            check_wanted()
+            found = [node.longest(each, first, taken) for node, each in ((exact, as_written), (usual, words))]
+            count = max(size for size, _ in found)
+            if not count:
+                continue
+            entries = [entry for size, entries in found if size == count for entry in entries]
+            best = _likest(entries, words.own[first : first + count])
+            value = _value(best, text, spans[first : first + count])
+            yield value
+            left, taken = first + count, value.end
 
 
-def _index(terms: Sequence[Term], language: str) -> dict[str, list[_Entry]]:
-    base = _BASES.get(language, str.casefold)
-    index: dict[str, list[_Entry]] = {}
-    for term in terms:
-        words = _WORD.findall(term.source)
-        entry = _Entry(term, tuple(words), tuple(map(_gap, _WORD.split(term.source))), term.is_exact)
-        index.setdefault(base(words[0].casefold()), []).append(entry)
-    return index
+def _tries(terms: Sequence[Term], base: Callable[[str], str]) -> tuple[_Node, _Node]:
+    exact, usual = _Node(), _Node()
+    for number, term in enumerate(while_wanted(terms)):
+        spans = _spans(term.source)
+        words = _Words(term.source, spans, None if term.is_exact else base)
+        around = _gap(term.source[: spans[0][0]]), _gap(term.source[spans[-1][1] :])
+        (exact if term.is_exact else usual).add(_Entry(number, term, tuple(words.own), around), words)
+    return exact, usual
 
 
 def _gap(text: str) -> str:
-    return _BLANKS.sub(" ", text)
+    return text if text in ("", " ") else _BLANKS.sub(" ", text)
 
 
-def _matched(
-    entry: _Entry, text: str, words: Sequence[re.Match[str]], first: int, base: Callable[[str], str]
-) -> int | None:
-    """Return the end of a term that stands in a text from a word on; None if it does not."""
-    own = words[first : first + len(entry.words)]
-    if len(own) < len(entry.words):
-        return None
-    for word, wanted in zip(own, entry.words, strict=True):
-        if entry.exact:
-            if word[0] != wanted:
-                return None
-        elif base(word[0].casefold()) != base(wanted.casefold()):
-            return None
-    before, *between, after = entry.gaps
-    gaps = [_gap(text[left.end() : right.start()]) for left, right in pairwise(own)]
-    start, end = own[0].start(), own[-1].end()
-    if gaps != between or not text.startswith(after, end) or not text.endswith(before, 0, start):
-        return None
-    return end + len(after)
+def _likest(entries: Sequence[_Entry], words: Sequence[str]) -> _Entry:
+    """Return the term with most of these words, those in the same case counted twice; of equal ones the first."""
+
+    def rank(entry: _Entry) -> tuple[int, int]:
+        pairs = zip(words, entry.words, strict=True)
+        return sum((a == b) + (a.casefold() == b.casefold()) for a, b in pairs), -entry.number
+
+    return max(entries, key=rank)
 
 
-def _likeness(entry: _Entry, words: Sequence[re.Match[str]]) -> int:
-    """Return how many words of a text are exactly those of a term, words in the same case counted twice."""
-    pairs = [(word[0], own) for word, own in zip(words, entry.words, strict=True)]
-    return sum((a == b) + (a.casefold() == b.casefold()) for a, b in pairs)
-
-
-def _value(entry: _Entry, text: str, words: Sequence[re.Match[str]]) -> Value:
-    start = words[0].start() - len(entry.gaps[0])
-    end = words[-1].end() + len(entry.gaps[-1])
+def _value(entry: _Entry, text: str, words: Sequence[Span]) -> Value:
+    before, after = entry.around
+    start, end = words[0][0] - len(before), words[-1][1] + len(after)
     own = text[start:end]
     targets = entry.term.targets
     if own.isupper() and not entry.term.source.isupper() and len(own) > 1:
@@ -169,10 +237,16 @@ def with_terms(values: Sequence[Value], terms: Sequence[Value]) -> tuple[Value, 
     if not terms:
         return tuple(values)
     kept: list[Value] = []
+    position = 0
     for term in terms:
-        inner = [value for value in values if value.start < term.end and term.start < value.end]
-        weaker = (value.kind in (Kind.NUMBER, Kind.PLACE) for value in inner)
-        if all(weaker) and all(term.start <= value.start and value.end <= term.end for value in inner):
+        first = bisect_right(values, term.start, position, key=lambda value: value.end)
+        last = bisect_left(values, term.end, first, key=lambda value: value.start)
+        inner = values[first:last]
+        kept += values[position:first]
+        weaker = all(value.kind in (Kind.NUMBER, Kind.PLACE) for value in inner)
+        if weaker and all(term.start <= value.start and value.end <= term.end for value in inner):
             kept.append(term)
-            values = [value for value in values if value not in inner]
-    return tuple(sorted([*values, *kept], key=lambda value: value.start))
+            position = last
+        else:
+            position = first
+    return tuple(sorted([*kept, *values[position:]], key=lambda value: value.start))

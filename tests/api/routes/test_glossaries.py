@@ -54,6 +54,7 @@ async def test_inference_takes_a_glossary_among_its_parameters(client: Client) -
         ([["lost", "a"], ["Lost", "b"]], "invalid_glossary", "two translations of"),
         ({str(number): "x" for number in range(5001)}, "invalid_glossary", "more than 5000 terms"),
         ({"a" * 201: "x"}, "invalid_glossary", "201 characters"),
+        ({"a": [str(number) for number in range(101)]}, "invalid_glossary", '101 translations of "a"; the most is 100'),
         ({}, "invalid_glossary", "no terms"),
         (7, "invalid_parameter", "glossary must be"),
         ([["lost"]], "invalid_parameter", "glossary must be"),

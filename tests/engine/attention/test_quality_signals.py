@@ -87,4 +87,4 @@ async def test_a_call_tells_its_stages_and_the_coverage_of_translations_whose_at
     assert listener.coverage == [1.0, 1.0]
     await translator.attention("I lost.", None, AttentionOptions())
     assert listener.coverage == [1.0, 1.0, 1.0]
-    assert [stage.name for stage in listener.stages][-2:] == ["score", "view"]
+    assert [stage.name for stage in listener.stages][-3:] == ["score", "detokenize", "view"]

@@ -247,6 +247,9 @@ def test_hostile_text_takes_time_in_proportion(part: str) -> None:
         ("l'école et les châteaux", "fr", {"école": "S", "château": "C"}, [("école", "S"), ("châteaux", "C")]),
         ("die Verträge des Vertrags", "de", {"Vertrag": "C"}, [("Verträge", "C"), ("Vertrags", "C")]),
         ("das Messer", "de", {"Messe": "F"}, []),
+        ("a!b", "en", {"a!": "X", "!b": "Y", "b": "Z"}, [("a!", "X"), ("b", "Z")]),
+        ("dog  houses", "en", {"dogs house": "X", "dog house": "Y", "DOG": "Z"}, [("dog  houses", "Y")]),
+        ("C++", "en", {"C": "X", "C++": "Y"}, [("C", "X")]),
     ],
 )
 def test_terms_are_found_as_whole_words_in_their_usual_inflections(
