@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import docx
 import pytest
 import typer.main
 import yaml
@@ -28,6 +28,7 @@ PAGES = sorted(
 )
 NOT_RUN: list[dict[str, str]] = yaml.safe_load((Path(__file__).parent / "not_run.yaml").read_text("utf-8"))
 ALL = [command for page in PAGES for command in commands(page)]
+SAMPLES = ROOT / "docs/samples"
 SERVER = re.compile(r"(?:localhost|127\.0\.0\.1):8000")
 
 
@@ -48,16 +49,14 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
         folder = tmp_path_factory.mktemp("docs")
         (folder / ".venv").mkdir()
         (folder / ".venv/bin").symlink_to(Path(sys.executable).parent)
-        (folder / "english.txt").write_text("I lost.\nHe is a teacher.\n")
-        (folder / "french.txt").write_text("J'ai perdu.\nC'est un professeur.\n")
         (folder / "table.csv").write_text("id,title,text\n1,The house,I lost.\n")
         (folder / "notes.md").write_text("# The house\n\nI lost.\n")
         (folder / "docs/guide").mkdir(parents=True)
         (folder / "docs/index.md").write_text("# The house\n\nI lost.\n")
         (folder / "docs/guide/start.md").write_text("# Start\n\nI lost my keys.\n")
-        document = docx.Document()
-        document.add_paragraph("I lost.")
-        document.save(str(folder / "report.docx"))
+        shutil.copy(SAMPLES / "report.docx", folder)
+        if page == "README.md":
+            shutil.copytree(SAMPLES, folder / "docs/samples")
         return folder
 
     return folder_of
@@ -84,6 +83,13 @@ def test_a_command_works_and_prints_what_its_page_says(
     assert done.returncode == 0, done.stdout + done.stderr
     if command.output:
         assert command.printed.fullmatch(done.stdout.replace(address, "localhost:8000").strip()), done.stdout
+
+
+def test_the_samples_that_pages_name_are_there() -> None:
+    named = {name for page in PAGES for name in re.findall(r"docs/samples/[\w.-]*\w", (ROOT / page).read_text("utf-8"))}
+    made = {"docs/samples/report.fr.docx"}
+    assert named >= {f"docs/samples/{path.name}" for path in SAMPLES.iterdir() if path.name != "pairs.en-fr.tsv"}
+    assert [name for name in named - made if not (ROOT / name).is_file()] == []
 
 
 def test_every_reason_not_to_run_a_command_is_still_needed() -> None:
