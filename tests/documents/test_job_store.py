@@ -96,7 +96,7 @@ async def test_a_job_whose_disk_is_full_fails_at_once_and_makes_room(
     monkeypatch.setattr(os, "fsync", full_with_the_document)
     gate.allowed.release()
     found = await asyncio.wait_for(finished(runner, job), 5)  # it was kept until its client gave up
-    assert (found.state, "no room" in str(found.error)) == ("failed", True)
+    assert (found.state, found.error_code, "no room" in str(found.error)) == ("failed", "jobs_unavailable", True)
     assert {*listed(tmp_path / job.id)} == {"job.json", "lock"}
 
 
@@ -111,7 +111,7 @@ async def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next(
     assert killed._in_use is not None
     killed._in_use.close()  # as the end of a process does
     for store in (killed, alive):
-        os.utime(store._root() / "lock", (0, 0))
+        os.utime(store._made_folder() / "lock", (0, 0))
     await runner_of(store_at(None), dummy()).stop()
     assert len(listed(tmp_path)) == 3, "a runner that does not run removes nothing"
     runner = runner_of(store_at(None), dummy())
@@ -129,7 +129,7 @@ async def test_a_folder_that_somebody_removes_is_made_again(
         store = store_at(folder)
         runner = open_runner(dummy(), store)
         job = await finished(runner, await runner.submit(job_of(), LONG))
-        root = store._root()
+        root = store._made_folder()
         await wait_until_async(lambda files=root / job.id: len(listed(files)) == 3)  # type: ignore[misc]
         shutil.rmtree(root)
         assert not [*store.ids()]
@@ -142,7 +142,7 @@ async def test_without_a_folder_jobs_are_gone_after_the_end(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     store = store_at(None)
-    assert not store.exists
+    assert store.folder is None
     runner = open_runner(dummy(), store)
     await finished(runner, await runner.submit(job_of(), b"Go.\n"))
     folder = tmp_path / listed(tmp_path)[0]

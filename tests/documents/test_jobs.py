@@ -70,6 +70,39 @@ async def test_another_model_or_glossary_begins_again(tmp_path: Path, model: str
     await runner.stop()
 
 
+async def test_a_line_that_a_crash_cut_off_is_the_only_one_that_is_lost(tmp_path: Path) -> None:
+    store, job = store_at(tmp_path), job_of()
+    store.add(job, LONG)
+    parts = {f"Sentence{sign}": f"Phrase{sign}" for sign in ("", "\u2028", "\ud800")}
+    for text, translation in parts.items():
+        store.add_parts(job, "digest", {text: translation})
+        with (tmp_path / job.id / "parts.digest").open("ab") as file:
+            file.write(b'\n{"Half a li')
+    assert store.parts(job, "digest") == parts
+
+
+async def test_the_record_holds_no_text_of_the_translation(tmp_path: Path, open_runner: OpenRunner) -> None:
+    runner = open_runner(gate(100, quality_of=lambda _text: 0.1))
+    done = await finished(runner, await runner.submit(job_of(formality="prefer_more"), LONG))
+    assert len(done.doubtful) == 60
+    assert "SENTENCE" not in (tmp_path / done.id / "job.json").read_text("utf-8")
+    assert runner.store.get(done.id) == done
+
+
+async def test_documents_go_on_after_an_error_of_ours(open_runner: OpenRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = open_runner(dummy())
+    failed: list[str] = []
+
+    def fail_once() -> int:
+        monkeypatch.undo()
+        failed.append("expire")
+        raise RuntimeError
+
+    monkeypatch.setattr(runner.store, "expire", fail_once)
+    assert (await finished(runner, await runner.submit(job_of(), LONG))).state == "done"
+    assert failed == ["expire"]
+
+
 async def test_the_quality_of_two_legs_is_their_product_and_one_leg_gives_none() -> None:
     legs = [gate(2, quality_of=lambda _text, q=q: q) for q in (0.5, 0.8)]
     [found] = await translate_segments(legs, ["One."], TranslationOptions())

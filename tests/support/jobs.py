@@ -9,6 +9,7 @@ from pathlib import Path
 from service.documents.jobs.job import Job, new_id
 from service.documents.jobs.runner import JobRunner, RunnerOptions
 from service.documents.jobs.store import JobStore, Room
+from service.documents.sandbox.reader import DocumentReader
 from service.documents.translating import WindowTimeouts
 from service.engine import (
     Glossary,
@@ -96,9 +97,11 @@ def store_at(folder: Path | None, clock: Callable[[], float] = time.time) -> Job
     return JobStore(folder, Room(10, 1_000_000), 7200.0, clock)
 
 
-def runner_of(store: JobStore, translator: Gate | DummyTranslator, form: str = "Satz") -> JobRunner:
+def runner_of(
+    store: JobStore, translator: Gate | DummyTranslator, form: str = "Satz", reader: DocumentReader | None = None
+) -> JobRunner:
     options = RunnerOptions(timeouts=WindowTimeouts(5.0, 5.0), slots=2, poll_seconds=0.02)
-    return JobRunner(store, Models(translator, form), options)
+    return JobRunner(store, Models(translator, form), options, reader)
 
 
 async def finished(runner: JobRunner, job: Job) -> Job:

@@ -6,6 +6,8 @@ disk, with the part that is translated.
 
 import asyncio
 import contextlib
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Protocol
@@ -86,6 +88,7 @@ class JobRunner:
         self._options = options
         self._reader = reader or DocumentReader()
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._finished: set[str] = set()
         self._changed = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
         self._stopping = False
@@ -144,10 +147,13 @@ class JobRunner:
     async def _run(self) -> None:
         with contextlib.suppress(OSError):
             await in_files(remove_left_behind)
+        expired = -math.inf
         while True:
             changed = self._changed
             try:
-                await in_files(self.store.expire)
+                if time.monotonic() - expired >= self._options.poll_seconds:
+                    await in_files(self.store.expire)
+                    expired = time.monotonic()
                 await self._begin_jobs()
             except Exception as error:  # otherwise no document would be translated until the restart
                 log.error("jobs cannot be read", **describe_exception(error))
@@ -164,8 +170,11 @@ class JobRunner:
                 self._running[job.id] = asyncio.create_task(self._work(job.id, claim))
 
     def _waiting(self) -> list[Job]:
-        jobs = [job for job_id in self.store.ids() if (job := self.store.get(job_id)) and not job.is_finished]
-        return sorted(jobs, key=lambda job: job.created)
+        """Return the jobs that are not finished, the oldest first; a record that is finished is read once."""
+        ids = {*self.store.ids()}
+        jobs = [job for job_id in ids - self._finished if (job := self.store.get(job_id))]
+        self._finished = (self._finished & ids) | {job.id for job in jobs if job.is_finished}
+        return sorted((job for job in jobs if not job.is_finished), key=lambda job: job.created)
 
     async def _work(self, job_id: str, claim: BinaryIO) -> None:
         outcome = None
@@ -217,8 +226,14 @@ class JobRunner:
         await in_files(lambda: self.store.save(job))
         options = ReadOptions(job.target, self._options.limits, job.columns, job.header, job.metadata)
         data = await in_files(lambda: self.store.read_input(job))
-        document = await self._reader.read(data, job.format, options)
-        segments = document.segments
+        async with self._reader.open(data, job.format, options) as document:
+            done, translations = await self._with_translations(job, document.segments)
+            output = await document.write([each.text for each in translations])
+        await in_files(lambda: self.store.finish(done, output))
+        return "done"
+
+    async def _with_translations(self, job: Job, segments: Sequence[str]) -> tuple[Job, Sequence[Translated]]:
+        """Return a job as it is when it is done, and the translations of the segments of its document."""
         job = await self._with_source(job, segments)
         legs = self._engine.legs(job.detected or job.source, job.target, job.model)
         glossary = self._engine.glossary(job) if legs else None
@@ -233,7 +248,6 @@ class JobRunner:
             )
         else:
             translations = [Translated(segment) for segment in segments]
-        output = await self._reader.write(document, [each.text for each in translations])
         done = await TEXT_POOL.run(
             lambda: replace(
                 progress.job,
@@ -245,8 +259,7 @@ class JobRunner:
                 finished=self.store.clock(),
             )
         )
-        await in_files(lambda: self.store.finish(done, output))
-        return "done"
+        return done, translations
 
     async def _with_source(self, job: Job, segments: Sequence[str]) -> Job:
         if job.source != AUTO or not segments:

@@ -90,13 +90,18 @@ class JobStore:
         self.clock = clock
 
     @property
-    def exists(self) -> bool:
-        """Return whether there is a folder, in which jobs may be."""
-        folder = self._given or self._made
-        return folder is not None and folder.is_dir()
+    def folder(self) -> Path | None:
+        """Return the folder of the jobs, which may not be there; None if none has been made."""
+        return self._given or self._made
 
-    def _root(self) -> Path:
-        """Return the folder, which is made if there is none; somebody may have removed it."""
+    def _folder_of(self, job_id: str) -> Path:
+        """Return the folder of a job; raise FileNotFoundError if there are no jobs."""
+        if self.folder is None:
+            raise FileNotFoundError
+        return self.folder / job_id
+
+    def _made_folder(self) -> Path:
+        """Return the folder of the jobs, which is made if there is none; somebody may have removed it."""
         with self._making:
             if self._given is not None:
                 self._given.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -118,7 +123,7 @@ class JobStore:
 
     def add(self, job: Job, data: bytes) -> None:
         """Keep a new job; raise StoreFull or OSError."""
-        root = self._root()
+        root = self._made_folder()
         ids = [*self.ids()]
         if len(ids) >= self._room.jobs or self._size(ids) + len(data) > self._room.bytes:
             raise StoreFull
@@ -137,7 +142,7 @@ class JobStore:
         """Return the bytes of all files of jobs."""
         size = 0
         for job_id in ids:
-            with contextlib.suppress(OSError), os.scandir(self._root() / job_id) as entries:
+            with contextlib.suppress(OSError), os.scandir(self._folder_of(job_id)) as entries:
                 for entry in entries:
                     with contextlib.suppress(OSError):
                         size += entry.stat(follow_symlinks=False).st_size
@@ -146,14 +151,16 @@ class JobStore:
     def save(self, job: Job) -> None:
         """Replace the record of a job."""
         record = to_json(job).encode("utf-8", "surrogatepass")
-        write_whole(self._root() / job.id / RECORD, record, FOR_THE_OWNER)
+        write_whole(self._folder_of(job.id) / RECORD, record, FOR_THE_OWNER)
 
     def get(self, job_id: str) -> Job | None:
         """Return a job; None if there is none of this id, or if it has been cancelled."""
-        if not self.exists or not JOB_ID.fullmatch(job_id) or (self._root() / job_id / CANCEL).exists():
+        if self.folder is None or not JOB_ID.fullmatch(job_id):
             return None
-        folder = self._root() / job_id
+        folder = self.folder / job_id
         try:
+            if (folder / CANCEL).exists():
+                return None
             job = from_json((folder / RECORD).read_text("utf-8", "surrogatepass"))
             if not job.is_finished or not (folder / DOUBTS).exists():
                 return job
@@ -163,25 +170,24 @@ class JobStore:
 
     def ids(self) -> Iterator[str]:
         """Yield the ids of all jobs."""
-        if self.exists:
-            with os.scandir(self._root()) as entries:
-                yield from [entry.name for entry in entries if JOB_ID.fullmatch(entry.name)]
+        with contextlib.suppress(FileNotFoundError), os.scandir(self._folder_of("")) as entries:
+            yield from [entry.name for entry in entries if JOB_ID.fullmatch(entry.name)]
 
     def claim(self, job_id: str) -> BinaryIO | None:
         """Return the right to work on a job, or None if another process has it, or if the job is gone."""
-        return locked(self._root() / job_id / LOCK)
+        return locked(self._folder_of(job_id) / LOCK)
 
     def read_input(self, job: Job) -> bytes:
         """Return the document of a job."""
-        return (self._root() / job.id / INPUT).read_bytes()
+        return (self._folder_of(job.id) / INPUT).read_bytes()
 
     def read_output(self, job: Job) -> bytes:
         """Return the translated document of a job that is done."""
-        return (self._root() / job.id / OUTPUT).read_bytes()
+        return (self._folder_of(job.id) / OUTPUT).read_bytes()
 
     def finish(self, job: Job, output: bytes | None) -> None:
         """Keep the result, and delete what is no longer needed: the document, and the parts of its translation."""
-        folder = self._root() / job.id
+        folder = self._folder_of(job.id)
         job = replace(job, glossary=None)
         if output is not None:
             write_whole(folder / OUTPUT, output, FOR_THE_OWNER)
@@ -195,7 +201,7 @@ class JobStore:
 
     def add_parts(self, job: Job, digest: str, parts: Mapping[str, object]) -> None:
         """Keep a part of the translation that models and a glossary of a digest made, so that it survives a restart."""
-        with open(self._root() / job.id / f"{PARTS}{digest}", "ab", opener=_for_the_owner) as file:
+        with open(self._folder_of(job.id) / f"{PARTS}{digest}", "ab", opener=_for_the_owner) as file:
             # A line of its own also after one that was cut off.
             file.write(b"\n" + json.dumps(dict(parts), ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
@@ -203,7 +209,7 @@ class JobStore:
         """Return what was translated before a restart; a line that was cut off is left out."""
         found: dict[str, Any] = {}
         with contextlib.suppress(FileNotFoundError):
-            for line in (self._root() / job.id / f"{PARTS}{digest}").read_bytes().split(b"\n"):
+            for line in (self._folder_of(job.id) / f"{PARTS}{digest}").read_bytes().split(b"\n"):
                 with contextlib.suppress(ValueError):
                     found.update(json.loads(line))
         return found
@@ -211,16 +217,16 @@ class JobStore:
     def cancel(self, job_id: str) -> None:
         """Mark a job as cancelled, for the process that works on it."""
         with contextlib.suppress(FileNotFoundError):
-            (self._root() / job_id / CANCEL).touch(0o600)
+            (self._folder_of(job_id) / CANCEL).touch(0o600)
 
     def is_cancelled(self, job_id: str) -> bool:
         """Return whether a job was cancelled or removed."""
-        folder = self._root() / job_id
+        folder = self._folder_of(job_id)
         return (folder / CANCEL).exists() or not (folder / RECORD).exists()
 
     def remove(self, job_id: str) -> None:
         """Delete all files of a job, its record first: without the mark of a cancelled job it would be found again."""
-        folder = self._root() / job_id
+        folder = self._folder_of(job_id)
         with contextlib.suppress(OSError):
             (folder / RECORD).unlink()
         shutil.rmtree(folder, ignore_errors=True)
@@ -231,7 +237,7 @@ class JobStore:
         for job_id in self.ids():
             job = self.get(job_id)
             if job is None:
-                over = self._age(job_id) > self.retention_seconds or (self._root() / job_id / CANCEL).exists()
+                over = self._age(job_id) > self.retention_seconds or (self._folder_of(job_id) / CANCEL).exists()
             else:
                 over = self.clock() > job.expires(self.retention_seconds)
             claim = self.claim(job_id) if over else None
@@ -243,6 +249,6 @@ class JobStore:
 
     def _age(self, job_id: str) -> float:
         try:
-            return self.clock() - (self._root() / job_id).stat().st_mtime
+            return self.clock() - (self._folder_of(job_id)).stat().st_mtime
         except OSError:
             return 0.0

@@ -1,14 +1,16 @@
-"""The process of one document: it reads or writes it within limits of memory and time, answers, and ends."""
+"""The process of one document: it reads and writes it within limits of memory and time, and ends with its channel."""
 
 import resource
 import socket
 import traceback
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from service.documents.errors import DocumentError, DocumentTooLarge
-from service.documents.format import Document, Limits, ReadOptions, check_segments, format_named, format_of
+from service.documents.format import Document, Limits, ReadOptions, check_segments, format_named
 from service.documents.sandbox.messages import Message, receive, send
+
+Result = TypeVar("Result")
 
 OPEN_FILES = 32  # for modules that are loaded late
 BEGUN, DONE, REFUSED, FAILED = "begun", "done", "refused", "failed"
@@ -17,12 +19,17 @@ UNREADABLE = "The document could not be read; it may be damaged. Save it again w
 
 
 def serve(channel: socket.socket) -> None:
-    """Carry out one order that comes through a channel, and answer."""
+    """Carry out the orders that come through a channel: to read a document, and then perhaps to write it."""
     with channel.makefile("rwb") as file:
         send(file, Message({"outcome": BEGUN}))
         order = receive(file)
         _limit(order.head["memory"], order.head["seconds"])
-        send(file, _answer(order))
+        document, answer = _done(lambda: _read(order))
+        send(file, answer)
+        while document is not None:
+            translations = receive(file).texts
+            _, answer = _done(lambda document=document, texts=translations: _written(document, texts))  # type: ignore[misc]
+            send(file, answer)
 
 
 def _limit(memory: int, seconds: int) -> None:
@@ -41,48 +48,35 @@ def _limit(memory: int, seconds: int) -> None:
         resource.setrlimit(kind, (lower, lower))
 
 
-def _answer(order: Message) -> Message:
-    work = OPERATIONS[order.head["operation"]]
+def _done(work: Callable[[], tuple[Result, Message]]) -> tuple[Result | None, Message]:
+    """Do some work; return its result with the answer, or None with the answer that says why there is none."""
     try:
-        return work(order)
+        return work()
     except DocumentError as error:
-        return _refused(error)
+        return None, _refused(error)
     except (MemoryError, RecursionError):
-        return _refused(DocumentTooLarge(TOO_MUCH))
+        return None, _refused(DocumentTooLarge(TOO_MUCH))
     except Exception as error:
         # Without its message, which may quote the document.
         found = traceback.extract_tb(error.__traceback__)
         frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in found]
         kind = f"{type(error).__module__}.{type(error).__qualname__}"
-        return Message({"outcome": FAILED, "type": kind, "frames": frames})
+        return None, Message({"outcome": FAILED, "type": kind, "frames": frames})
 
 
 def _refused(error: DocumentError) -> Message:
     return Message({"outcome": REFUSED, "code": error.code, "message": error.message})
 
 
-def _read(order: Message) -> Message:
-    """Return the segments of a document and, if its translation is of another kind, a document of that kind."""
-    document, options = _document(order)
-    segments = [*document.segments]
-    check_segments(segments, options.limits)
-    written = format_named(order.head["format"]).written
-    if not written:
-        return Message({"outcome": DONE}, texts=segments)
-    return Message(
-        {"outcome": DONE, "format": format_of(f"translation{written}").name}, document.write(segments), segments
-    )
-
-
-def _write(order: Message) -> Message:
-    document, _ = _document(order)
-    return Message({"outcome": DONE}, document.write(order.texts))
-
-
-def _document(order: Message) -> tuple[Document, ReadOptions]:
+def _read(order: Message) -> tuple[Document, Message]:
     given: dict[str, Any] = order.head["options"]
-    options = ReadOptions(**{**given, "limits": Limits(**given["limits"]), "columns": tuple(given["columns"])})
-    return format_named(order.head["format"]).read(order.data, options), options
+    limits = Limits(**given["limits"])
+    options = ReadOptions(**{**given, "limits": limits, "columns": tuple(given["columns"])})
+    document = format_named(order.head["format"]).read(order.data, options)
+    segments = [*document.segments]
+    check_segments(segments, limits)
+    return document, Message({"outcome": DONE}, texts=segments)
 
 
-OPERATIONS: dict[str, Callable[[Message], Message]] = {"read": _read, "write": _write}
+def _written(document: Document, translations: Sequence[str]) -> tuple[Document, Message]:
+    return document, Message({"outcome": DONE}, document.write(translations))

@@ -1,42 +1,32 @@
-"""The server's side: reads and writes documents in children of a zygote, which is always running.
+"""Reads and writes documents in children of a zygote, which is always running.
 
 A document that breaks a limit, or crashes its process, is refused. The zygote is replaced when it ends or is silent; a
-piece of work that was lost with it is done again.
+piece of work that was lost with it, or with a child that waited, is done again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
-import socket
-import subprocess
-import sys
-import weakref
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from importlib.util import resolve_name
+from dataclasses import asdict
 from typing import Literal
 
 from service.documents.errors import BrokenDocument, DocumentError, DocumentTooLarge
 from service.documents.format import MIB, ReadOptions, format_named
 from service.documents.sandbox.child import DONE, REFUSED, TOO_MUCH, UNREADABLE
-from service.documents.sandbox.messages import Message, receive_async, send_async
+from service.documents.sandbox.messages import Message
+from service.documents.sandbox.zygote_process import CHECK_SECONDS, Child, NotBegun, ZygoteProcess
 from service.engine import EngineFailure, Overloaded
 from service.logs import describe_exception, get_logger
 
-_PROGRAM = resolve_name(".zygote", __package__)  # not imported: the server loads no format
-MEMORY = 512 * MIB  # of addresses, of which the libraries take a fifth
-MEMORY_PER_BYTE = 50  # of the largest file
-SECONDS, SECONDS_PER_MIB = 10, 5  # of a processor, to read a document
+MEMORY = 440 * MIB  # of addresses, of which the libraries take a tenth
+MEMORY_PER_BYTE = 44  # of the largest file
+SECONDS, SECONDS_PER_MIB = 15, 8  # of a processor, for a document
 PATIENCE = 4  # times these seconds until the deadline: other work may have the processor
 TRIES = 3
 START_SECONDS = 30.0
-CHECK_SECONDS = 0.5  # between two signs of life
-MOST_MISSED, MOST_MISSED_AT_START = 4, 120
 STABLE_SECONDS = 5.0
-PING, FORK = b"p", b"f"
 NO_PROCESS = "The server cannot start a process to read documents at present; try again later."
 UNWRITABLE = "The translated document could not be written. Send it again; if that fails again, ask the operator."
 log = get_logger(__name__)
@@ -44,26 +34,12 @@ log = get_logger(__name__)
 What = Literal["document", "zygote"]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadDocument:
-    """A document that was read."""
-
-    segments: Sequence[str]
-    data: bytes  # into which the translation is written
-    format: str
-    options: ReadOptions
-
-
-class NotBegun(Exception):
-    """No child has begun."""
-
-
 class DocumentReader:
-    """Reads and writes documents; `on_lost` is called for each process that did not end by itself."""
+    """Opens documents; `on_lost` is called for each process that did not end by itself."""
 
     def __init__(self, on_lost: Callable[[What], None] = lambda _what: None) -> None:
-        self._on_lost = on_lost
-        self._zygote: asyncio.Future[Zygote] | None = None
+        self.on_lost = on_lost
+        self._zygote: asyncio.Future[ZygoteProcess] | None = None
         self._supervision: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -79,65 +55,31 @@ class DocumentReader:
             await asyncio.wait([self._supervision])
             self._supervision = None
 
-    async def read(self, data: bytes, form: str, options: ReadOptions) -> ReadDocument:
-        """Return a document; raise DocumentError, also for one that breaks a limit or ends its process."""
+    @contextlib.asynccontextmanager
+    async def open(self, data: bytes, form: str, options: ReadOptions) -> AsyncIterator[OpenDocument]:
+        """Yield a document that has been read, with its process; raise DocumentError, also if it breaks a limit."""
         format_named(form).check_installed()
-        answer = await self._ask("read", ReadDocument((), data, form, options))
-        other = answer.head.get("format")
-        document = ReadDocument(answer.texts, data, form, options)
-        return replace(document, data=answer.data, format=other) if other else document
+        document = OpenDocument(self, data, form, options)
+        try:
+            await document.read()
+            yield document
+        finally:
+            document.close()
 
-    async def write(self, document: ReadDocument, translations: Sequence[str]) -> bytes:
-        """Return a document with a translation for each segment."""
-        return (await self._ask("write", replace(document, segments=translations))).data
-
-    async def _ask(self, operation: str, document: ReadDocument) -> Message:
-        limits = document.options.limits
-        # To write a document, it is read again.
-        seconds = (SECONDS + SECONDS_PER_MIB * len(document.data) // MIB) * (2 if operation == "write" else 1)
-        head = {
-            "operation": operation,
-            "format": document.format,
-            "options": asdict(document.options),
-            "memory": max(MEMORY, MEMORY_PER_BYTE * limits.file_bytes),
-            "seconds": seconds,
-        }
-        order = Message(head, document.data, document.segments)
-        answer = await self._answer(order, PATIENCE * seconds, limits.unpacked_bytes)
-        outcome = answer.head["outcome"]
-        if outcome == REFUSED:
-            raise _error(answer.head["code"], answer.head["message"])
-        if outcome != DONE:
-            log.error("a document failed", format=document.format, operation=operation, **_described(answer))
-            raise (
-                BrokenDocument(UNREADABLE) if operation == "read" else EngineFailure("The document cannot be written.")
-            )
-        return answer
-
-    async def _answer(self, order: Message, seconds: float, most: int) -> Message:
-        """Return the answer of a child; raise DocumentTooLarge if it ends without one, or after a time."""
-        for _ in range(TRIES):
-            zygote = await self._running()
-            try:
-                async with zygote.child() as (reader, writer), asyncio.timeout(seconds):
-                    await send_async(writer, order)
-                    return await receive_async(reader, most)
-            except NotBegun:
-                await asyncio.sleep(CHECK_SECONDS)
-            except (OSError, EOFError, TimeoutError, ValueError):
-                if zygote.alive:
-                    self._on_lost("document")
-                    raise DocumentTooLarge(TOO_MUCH) from None
-        raise Overloaded(NO_PROCESS, retry_after=CHECK_SECONDS)
-
-    async def _running(self) -> Zygote:
+    async def child(self) -> Child:
+        """Return a new child; raise Overloaded."""
         self.start()
         assert self._zygote is not None
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                return await asyncio.shield(self._zygote)
-        except TimeoutError:
-            raise Overloaded(NO_PROCESS, retry_after=CHECK_SECONDS) from None
+        for _ in range(TRIES):
+            try:
+                async with asyncio.timeout(START_SECONDS):
+                    zygote = await asyncio.shield(self._zygote)
+                return await zygote.child()
+            except TimeoutError:
+                break
+            except NotBegun:
+                await asyncio.sleep(CHECK_SECONDS)
+        raise Overloaded(NO_PROCESS, retry_after=CHECK_SECONDS)
 
     async def _supervise(self) -> None:
         """Keep a zygote running."""
@@ -146,7 +88,7 @@ class DocumentReader:
             assert self._zygote is not None
             began = loop.time()
             try:
-                zygote = await asyncio.to_thread(Zygote)
+                zygote = await asyncio.to_thread(ZygoteProcess)
             except OSError as error:
                 log.error("the process of documents cannot be started", **describe_exception(error))
             else:
@@ -156,78 +98,72 @@ class DocumentReader:
                 finally:
                     self._zygote = loop.create_future()
                     zygote.end()
-                self._on_lost("zygote")
+                self.on_lost("zygote")
                 log.error("the process of documents has ended or hangs; it is started again", process=zygote.process_id)
             if loop.time() - began < STABLE_SECONDS:
                 await asyncio.sleep(CHECK_SECONDS)
 
 
-class Zygote:
-    """One run of the program, and its control socket."""
+class OpenDocument:
+    """A document and the child that has read it, which waits for the translations; it is read again if that is gone."""
 
-    def __init__(self) -> None:
-        self._control, theirs = socket.socketpair()
-        self._control.setblocking(False)
-        command = [sys.executable, "-m", _PROGRAM, str(theirs.fileno())]
-        with theirs:
-            # In a group of its own, with its children, which are killed with it.
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=[theirs.fileno()], process_group=0
-            )
-        self.process_id = process.pid
-        self.alive = True
-        self._finalizer = weakref.finalize(self, _end, process, self._control)
+    def __init__(self, reader: DocumentReader, data: bytes, form: str, options: ReadOptions) -> None:
+        self._reader, self._format = reader, form
+        self._child: Child | None = None
+        seconds = SECONDS + SECONDS_PER_MIB * len(data) // MIB
+        memory = max(MEMORY, MEMORY_PER_BYTE * options.limits.file_bytes)
+        head = {"format": form, "options": asdict(options), "memory": memory, "seconds": seconds}
+        self._order = Message(head, data)
+        self._patience = PATIENCE * seconds
+        self._most = options.limits.unpacked_bytes  # of an answer
+        self.segments: Sequence[str] = ()
 
-    def end(self) -> None:
-        """Kill it and its children."""
-        self.alive = False
-        self._finalizer()
-
-    async def wait(self) -> None:
-        """Return when it has ended or is silent; a pause of this process counts as one missed sign at most."""
-        missed, most = 0, MOST_MISSED_AT_START
-        while missed < most:
-            try:
-                self._control.send(PING)
-                await asyncio.sleep(CHECK_SECONDS)
-                if not self._control.recv(4096):
-                    return
-                missed, most = 0, MOST_MISSED
-            except BlockingIOError:
-                missed += 1
-            except OSError:
+    async def read(self) -> None:
+        """Read the document; raise DocumentError."""
+        for _ in range(TRIES):
+            self.close()
+            self._child = await self._reader.child()
+            answer = await self._answer(self._child, self._order, BrokenDocument(UNREADABLE))
+            if answer is not None:
+                self.segments = answer.texts
                 return
+        raise Overloaded(NO_PROCESS, retry_after=CHECK_SECONDS)
 
-    @contextlib.asynccontextmanager
-    async def child(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-        """Yield the channel to a new child, which is killed at the end; raise NotBegun."""
-        ours, theirs = socket.socketpair()
+    async def write(self, translations: Sequence[str]) -> bytes:
+        """Return the document with a translation for each segment; raise DocumentError."""
+        for _ in range(TRIES):
+            if self._child is None or not self._child.is_there:
+                await self.read()
+            assert self._child is not None
+            order = Message({}, texts=translations)
+            answer = await self._answer(self._child, order, EngineFailure(UNWRITABLE))
+            if answer is not None:
+                return answer.data
+        raise Overloaded(NO_PROCESS, retry_after=CHECK_SECONDS)
+
+    def close(self) -> None:
+        """End the child."""
+        if self._child is not None:
+            self._child.close()
+
+    async def _answer(self, child: Child, order: Message, failure: Exception) -> Message | None:
+        """Return the answer of a child, or None if its zygote was lost; raise what it says, or a failure of our own."""
         try:
-            with theirs:
-                socket.send_fds(self._control, [FORK], [theirs.fileno()])
-            reader, writer = await asyncio.open_unix_connection(sock=ours, limit=MIB)
-        except OSError:
-            ours.close()
-            raise NotBegun from None
-        except BaseException:
-            ours.close()
-            raise
-        try:
-            try:
-                await receive_async(reader, MIB)
-            except (OSError, EOFError):
-                raise NotBegun from None
-            yield reader, writer
-        finally:
-            writer.transport.abort()  # the zygote sees it and kills the child
-
-
-def _end(process: subprocess.Popen[bytes], control: socket.socket) -> None:
-    """Kill a process and its group, and wait until it has ended."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has not been waited for: the group is its own
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    control.close()
+            async with asyncio.timeout(self._patience):
+                answer = await child.ask(order, self._most)
+        except (OSError, EOFError, TimeoutError, ValueError):
+            if not child.zygote.alive:
+                return None
+            self._reader.on_lost("document")
+            raise DocumentTooLarge(TOO_MUCH) from None
+        outcome = answer.head["outcome"]
+        if outcome == REFUSED:
+            raise _error(answer.head["code"], answer.head["message"])
+        if outcome != DONE:
+            where = {name: answer.head[name] for name in ("type", "frames")}
+            log.error("a document could not be read or written", format=self._format, **where)
+            raise failure
+        return answer
 
 
 def _error(code: str, message: str) -> DocumentError:
@@ -236,7 +172,3 @@ def _error(code: str, message: str) -> DocumentError:
     for kind in kinds:
         kinds += kind.__subclasses__()
     return next((kind for kind in kinds if kind.code == code), DocumentError)(message)
-
-
-def _described(answer: Message) -> dict[str, object]:
-    return {name: answer.head.get(name) for name in ("type", "frames")}

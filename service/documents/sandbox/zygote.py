@@ -1,4 +1,4 @@
-"""The zygote: a process that has loaded the libraries of the formats, and forks a child for each piece of work.
+"""The zygote: a process that has loaded the libraries of the formats, and forks a child for each document.
 
 It never reads a byte of a document. A message on its control socket with a descriptor, one end of a channel, asks for a
 child at that end; one without is answered as it is, as a sign of life. A child is killed when the other end of its
@@ -109,7 +109,6 @@ class Zygote:
 
 def prepare() -> None:
     """Load the formats, and be the first to yield and to be killed where time or memory is short."""
-    os.nice(NICE)
     with contextlib.suppress(OSError):  # not Linux
         Path("/proc/self/oom_score_adj").write_text("1000", "ascii")
     sys.dont_write_bytecode = True
@@ -118,6 +117,7 @@ def prepare() -> None:
     logging.disable()  # the libraries' warnings quote documents
     warnings.simplefilter("ignore")
     gc.collect()
+    os.nice(NICE)
     gc.freeze()  # otherwise a collection in a child would copy all of it
 
 
