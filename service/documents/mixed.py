@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -16,6 +16,7 @@ Element = etree._Element
 Role = Literal["span", "point", "kept", "divider"]
 RoleOf = Callable[[Element], Role]  # what an element in a paragraph means
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+SPACE_DIGITS = 2  # of the width of a space that is text; a wider one stays as it is
 SPACES = re.compile(r" {2,}")
 
 
@@ -74,8 +75,12 @@ class Paragraph:
     @classmethod
     def of(cls, holder: Element, role_of: RoleOf) -> Paragraph:
         """Return the content of an element; text without words belongs to no segment."""
+        return cls._of(holder, role_of, _dividing(holder, role_of))
+
+    @classmethod
+    def _of(cls, holder: Element, role_of: RoleOf, dividing: Container[Content]) -> Paragraph:
         slots: list[Segment | Paragraph | Element | str] = []
-        for divided, parts in groupby(content_of(holder), lambda part: _divides(part, role_of)):
+        for divided, parts in groupby(content_of(holder), dividing.__contains__):
             group = [*parts]
             if not divided:
                 segment = Segment(group, role_of)
@@ -85,7 +90,7 @@ class Paragraph:
                 if isinstance(part, str) or role_of(part) != "span":
                     slots.append(part)
                 else:
-                    slots.append(cls.of(part, role_of))
+                    slots.append(cls._of(part, role_of, dividing))
         return cls(holder, slots)
 
     def segments(self) -> Iterator[Segment]:
@@ -98,49 +103,57 @@ class Paragraph:
 
     def write(self) -> bool:
         """Put the content together again, with the translations of its segments; return whether there are any."""
-        if all(segment.translation is None for segment in self.segments()):
+        inner = [slot.write() for slot in self.slots if isinstance(slot, Paragraph)]
+        segments = [slot for slot in self.slots if isinstance(slot, Segment)]
+        if not any(inner) and all(segment.translation is None for segment in segments):
             return False
         clear(self.holder)
         for slot in self.slots:
             if isinstance(slot, Segment):
                 slot.fill(self.holder, parse(slot.fragment if slot.translation is None else slot.translation))
-            elif isinstance(slot, Paragraph):
-                slot.write()
-                append(self.holder, slot.holder)
             else:
-                append(self.holder, slot)
+                append(self.holder, slot.holder if isinstance(slot, Paragraph) else slot)
         return True
 
 
 def content_of(holder: Element) -> list[Content]:
     """Return the text and the elements in an element, in order."""
-    content: list[Content] = [holder.text] if holder.text else []
+    content: list[Content] = []
+    texts = [holder.text or ""]
     for child in holder:
         characters = _characters(child) if isinstance(child.tag, str) else None
-        text = characters or ""
         if characters is None:
-            content.append(child)
-        text += child.tail or ""
-        if text and content and isinstance(content[-1], str):
-            content[-1] += text
-        elif text:
-            content.append(text)
-    return content
+            content += [text, child] if (text := "".join(texts)) else [child]
+            texts = []
+        texts += [characters or "", child.tail or ""]
+    return [*content, text] if (text := "".join(texts)) else content
 
 
 def _characters(element: Element) -> str | None:
-    """Return the characters that an element stands for."""
-    if element.tag == f"{TEXT}s":
-        count = str(element.get(f"{TEXT}c", "1"))
-        return " " * min(int(count) if count.isdecimal() else 1, 1000)
-    return None
+    """Return the characters that an element stands for; None for one that stays, such as a wide space."""
+    if element.tag != f"{TEXT}s":
+        return None
+    count = str(element.get(f"{TEXT}c", "1"))
+    if not count.isdecimal():
+        return " "
+    return " " * int(count) if len(count) <= SPACE_DIGITS else None
 
 
-def _divides(element: Content, role_of: RoleOf) -> bool:
-    if isinstance(element, str) or not isinstance(element.tag, str):
-        return False
-    role = role_of(element)
-    return role == "divider" or (role == "span" and any(_divides(child, role_of) for child in element))
+def _dividing(holder: Element, role_of: RoleOf) -> set[Content]:
+    """Return the elements that divide the content of a holder: dividers, and the spans that they are in."""
+    dividing: set[Content] = set()
+    spans = [holder]
+    while spans:
+        span = spans.pop()
+        children = [(child, role_of(child)) for child in span.iterchildren("*")]
+        spans += [child for child, role in children if role == "span"]
+        dividers = [child for child, role in children if role == "divider"]
+        dividing.update(dividers)
+        around: Element | None = span
+        while dividers and around is not None and around is not holder and around not in dividing:
+            dividing.add(around)
+            around = around.getparent()
+    return dividing
 
 
 def clear(element: Element) -> None:
@@ -152,13 +165,38 @@ def clear(element: Element) -> None:
 
 def append(holder: Element, content: Content) -> None:
     """Append text or an element, without what followed it, to the content of an element."""
+    last = _last(holder)
     if not isinstance(content, str):
         content.tail = None
         holder.append(content)
-    elif len(holder):
-        holder[-1].tail = (holder[-1].tail or "") + content
+    elif last is not None:
+        last.tail = (last.tail or "") + content
     else:
         holder.text = (holder.text or "") + content
+
+
+def _last(holder: Element) -> Element | None:
+    """Return the last child of an element; its number would be counted from the first one."""
+    return next(holder.iterchildren(reversed=True), None)
+
+
+def join(elements: Sequence[Element]) -> None:
+    """Put the content of neighbours into the first one."""
+    first, *others = elements
+    texts: list[str] = []
+    for element in others:
+        texts.append(element.text or "")
+        for child in element:
+            append(first, "".join(texts))
+            texts = []
+            first.append(child)
+    append(first, "".join(texts))
+    first.tail = elements[-1].tail
+    for element in others:
+        parent = element.getparent()
+        assert parent is not None
+        element.tail = None
+        parent.remove(element)
 
 
 def put(holder: Element, text: str) -> None:

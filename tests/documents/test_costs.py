@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from service.documents.errors import DocumentError, DocumentTooLarge
-from tests.support.documents import packed, same, through
+from tests.support.documents import ODT_TEXT, packed, same, through
 
 TIMES = 4  # a square would cost sixteen times as much
 GROWTH = 8
@@ -32,6 +32,20 @@ def docx(paragraph: str) -> bytes:
     return packed({"[Content_Types].xml": types, "word/document.xml": f"<w:document {W}>{paragraph}</w:document>"})
 
 
+def xlsx(string: str) -> bytes:
+    sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    types = (
+        f'<Types xmlns="t"><Override PartName="/xl/workbook.xml" ContentType="{sheet}.sheet.main+xml"/>'
+        f'<Override PartName="/xl/s.xml" ContentType="{sheet}.sharedStrings+xml"/></Types>'
+    )
+    strings = f'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><si>{string}</si></sst>'
+    return packed({"[Content_Types].xml": types, "xl/workbook.xml": "<w/>", "xl/s.xml": strings})
+
+
+def odt(paragraphs: str) -> bytes:
+    return packed({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": ODT_TEXT % paragraphs})
+
+
 def epub(page: str, extra: str = "") -> bytes:
     item = '<item href="a.xhtml" media-type="application/xhtml+xml"/>'
     container = '<container xmlns="c"><rootfile full-path="a.opf"/></container>'
@@ -42,6 +56,10 @@ def epub(page: str, extra: str = "") -> bytes:
 
 FIELD = '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
 MARKED = '<w:r><w:t>Hello</w:t></w:r><w:bookmarkEnd w:id="1"/><w:r><w:br/></w:r>'
+
+SPACES = '<text:s text:c="1000"/>'
+SPAN = '<text:span text:style-name="a">Hello</text:span>'
+APART = f"{SPAN} <text:tab/>"
 
 # The file for a number of repetitions, and a number.
 COSTLY: dict[str, tuple[str, Callable[[int], str | bytes], int]] = {
@@ -69,6 +87,10 @@ COSTLY: dict[str, tuple[str, Callable[[int], str | bytes], int]] = {
         lambda n: docx(f"<w:p>{FIELD * n}<w:r><w:t>Hello</w:t></w:r></w:p>"),
         1_000,
     ),
+    "line ends in a cell": ("a.xlsx", lambda n: xlsx("<t>Hello" + "\n" * n + "</t>"), 20_000),
+    "spaces that are counted": ("a.odt", lambda n: odt(f"<text:p>Hello{SPACES * n}</text:p>"), 2_000),
+    "spans of one look": ("a.odt", lambda n: odt(f"<text:p>{SPAN * n}</text:p>"), 10_000),
+    "spans that stay apart": ("a.odt", lambda n: odt(f"<text:p>{APART * n}</text:p>"), 2_000),
     "bookmarks between line breaks": (
         "a.docx",
         lambda n: docx(f"<w:p>{MARKED * n}</w:p>"),

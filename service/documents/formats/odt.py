@@ -14,7 +14,7 @@ from lxml import etree
 
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions, limited
-from service.documents.mixed import TEXT, Paragraph, Role, Segment, append
+from service.documents.mixed import TEXT, Paragraph, Role, Segment, join
 from service.documents.untrusted import Package, check_markup, unpack, xml_bytes
 
 Element = etree._Element
@@ -72,9 +72,12 @@ class OdtDocument:
         """Collect the segments of the paragraphs, and yield their fragments."""
         for name, root in self._roots.items():
             styles = Styles(root)
+            simplified: set[Element] = set()  # with the paragraphs in them
             for holder in list(root.iter(f"{TEXT}p", f"{TEXT}h")):
                 if (len(holder) or holder.text) and not _is_left_alone(holder) and not styles.is_code(holder):
-                    styles.simplify(holder)
+                    if not any(around in simplified for around in holder.iterancestors()):
+                        styles.simplify(holder)
+                        simplified.add(holder)
                     self._paragraphs.append((name, Paragraph.of(holder, styles.role)))
                     for segment in self._paragraphs[-1][1].segments():
                         self._found.append(segment)
@@ -98,13 +101,14 @@ class Styles:
     """The automatic styles of a part: what they look like, and what they are called after."""
 
     def __init__(self, root: Element) -> None:
-        self._looks: dict[str, str] = {}
+        looks = {"": 0}  # each has a number, because some are long
+        self._looks: dict[str, int] = {}
         self._parents: dict[str, str] = {}
         for style in root.iter(f"{STYLE}style"):
             name = str(style.get(f"{STYLE}name", ""))
             self._parents[name] = str(style.get(f"{STYLE}parent-style-name", ""))
             if style.get(f"{STYLE}family") == "text":
-                self._looks[name] = self._parents[name] + _look(style)
+                self._looks[name] = looks.setdefault(self._parents[name] + _look(style), len(looks))
 
     def is_code(self, element: Element) -> bool:
         """Return whether an element has a style of code, itself or by its parent."""
@@ -122,20 +126,16 @@ class Styles:
     def simplify(self, paragraph: Element) -> None:
         """Join neighbouring spans that look the same, which LibreOffice makes for each editing session."""
         for span in list(paragraph.iter(f"{TEXT}span")):
-            if self._looks.get(self._name(span), "different") == "":
+            if self._looks.get(self._name(span)) == 0:
                 span.tag = PLAIN
         etree.strip_tags(paragraph, PLAIN, f"{TEXT}soft-page-break")
         for span in list(paragraph.iter(f"{TEXT}span")):
+            alike = [span]
             following = span.getnext()
-            while following is not None and not span.tail and self._same(span, following):
-                for part in [following.text or "", *following]:
-                    append(span, part) if isinstance(part, str) else span.append(part)
-                span.tail = following.tail
-                parent = following.getparent()
-                assert parent is not None
-                following.tail = None
-                parent.remove(following)
-                following = span.getnext()
+            while following is not None and not alike[-1].tail and self._same(span, following):
+                alike.append(following)
+                following = following.getnext()
+            join(alike)
 
     def _name(self, span: Element) -> str:
         return str(span.get(f"{TEXT}style-name", ""))
@@ -144,7 +144,7 @@ class Styles:
         if other.tag != span.tag or {*span.attrib} != {f"{TEXT}style-name"} or {*other.attrib} != {*span.attrib}:
             return False
         one, two = self._name(span), self._name(other)
-        return one == two or self._looks.get(one, one) == self._looks.get(two, two)
+        return one == two or (one in self._looks and self._looks[one] == self._looks.get(two))
 
 
 def _look(style: Element) -> str:

@@ -7,17 +7,20 @@ program finds those by their words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import groupby
 
 from lxml import etree
 
+from service.documents.errors import DocumentTooLarge
 from service.documents.formats.office import OFFICE, OfficeDocument
 from service.documents.runs import SPACE, Dialect, Element
 from service.documents.untrusted import Package
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 SHEET = f"{OFFICE}spreadsheetml."
+LONGEST = 100_000  # characters of a cell; Excel itself takes 32,767
 BREAK = f"{S}break"  # a line end in a text while it is translated
 HOLDERS = (f"{S}si", f"{S}is", f"{S}text")  # a shared string, an inline string, the text of a comment
 NAMES = frozenset({f"{S}tableColumn", f"{S}cacheField"})
@@ -46,19 +49,17 @@ class SpreadsheetDocument(OfficeDocument):
         package = self._package
         self._names = _names(package, types)
         sheet = f"{SHEET}worksheet+xml"
-        parts = {
+        return {
             name: package.parse(name, "A part of the workbook")
             for name in package.contents
             if types.get(name) in XLSX.parts and (types[name] != sheet or INLINE.search(package.contents[name]))
         }
-        for root in parts.values():
-            for holder in root.iter(*HOLDERS):
-                if not self._is_name(holder):
-                    _open(holder)
-        return parts
 
-    def _paragraphs(self, root: Element) -> Iterable[Element]:
-        return [holder for holder in root.iter(*HOLDERS) if not self._is_name(holder)]
+    def _paragraphs(self, root: Element) -> Iterator[Element]:
+        for holder in list(root.iter(*HOLDERS)):
+            if not self._is_name(holder):
+                _open(holder)
+                yield holder
 
     def _is_name(self, holder: Element) -> bool:
         return "".join(text.text or "" for text in holder.iter(f"{S}t")).strip() in self._names
@@ -82,43 +83,46 @@ def _names(package: Package, types: Mapping[str, str]) -> set[str]:
 
 
 def _open(holder: Element) -> None:
-    """Write a string as runs, and its line ends as elements."""
+    """Write a string as runs, and its line ends as elements; lines without words belong to the line ends."""
     for text in list(holder.iterchildren(f"{S}t")):
         run = etree.Element(f"{S}r")
         text.addprevious(run)
         run.append(text)
     for text in list(holder.iter(f"{S}t")):
+        characters = len(text.text or "")
+        if characters > LONGEST:
+            raise DocumentTooLarge(
+                f"A cell has {characters} characters; the most are {LONGEST}. Split it into several."
+            )
         first, *others = (text.text or "").split("\n")
         text.text, last = first, text
-        for line in others:
-            new = etree.Element(f"{S}t")
-            new.text = line
-            last.addnext(etree.Element(BREAK))
-            following = last.getnext()
-            assert following is not None
-            following.addnext(new)
-            last = new
+        ends = ["\n"]
+        for number, line in enumerate(others, 1):
+            if number < len(others) and not any(map(str.isalpha, line)):
+                ends += [line, "\n"]
+                continue
+            for tag, content in ((BREAK, "".join(ends)), (f"{S}t", line)):
+                new = etree.Element(tag)
+                new.text = content
+                last.addnext(new)
+                last = new
+            ends = ["\n"]
 
 
 def _close(holder: Element) -> None:
     """Write line ends as characters again, join runs that look the same, and write a single plain one as text."""
     for mark in list(holder.iter(BREAK)):
-        mark.tag, mark.text = f"{S}t", "\n"
-    runs = list(holder.iterchildren(f"{S}r"))
-    kept: list[Element] = []
-    for run in runs:
-        content = "".join(text.text or "" for text in run.iterchildren(f"{S}t"))
-        if kept and _look(kept[-1]) == _look(run):
-            content = (kept[-1].findtext(f"{S}t") or "") + content
+        mark.tag = f"{S}t"
+    alike = [(look, [*runs]) for look, runs in groupby(list(holder.iterchildren(f"{S}r")), _look)]
+    for _, (kept, *others) in alike:
+        text = "".join(text.text or "" for run in (kept, *others) for text in run.iterchildren(f"{S}t"))
+        for run in others:
             holder.remove(run)
-        else:
-            kept.append(run)
-        _set_text(kept[-1], content)
-    if len(kept) == 1 and not _look(kept[0]):
-        text = kept[0].find(f"{S}t")
-        assert text is not None
-        kept[0].addprevious(text)
-        holder.remove(kept[0])
+        _set_text(kept, text)
+    if len(alike) == 1 and not alike[0][0]:
+        [only, *_] = alike[0][1]
+        only.addprevious(*only.iterchildren(f"{S}t"))
+        holder.remove(only)
 
 
 def _look(run: Element) -> bytes:
