@@ -31,13 +31,15 @@ LOCK := $(RELEASE)/uv pip compile --quiet --universal --generate-hashes --constr
 IMAGE_EXTRAS := --extra documents --extra import --extra png --extra tracing
 SBOM := build/sbom-$(ACCELERATOR).cdx.json
 
-.PHONY: help serve test lint format book docs sbom audit resolve locked release-check containers bench bench-soak gpu-check clean
+.PHONY: help serve training test lint format book docs sbom audit resolve locked release-check containers bench bench-soak gpu-check clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 serve: $(VENV)/serving-$(ACCELERATOR) ## Serve the shipped models on port 8000 (PORT=8123 for another)
 	@exec $(BIN)/translucent serve --port $(PORT)
+
+training: $(VENV)/training-$(ACCELERATOR) ## Install what `python -m training` needs
 
 # The files of tests are shared out to two processes: most tests use one thread, and many wait for a server.
 test: TEST_PROCESSES ?= 2
@@ -105,9 +107,14 @@ $(BIN)/python:
 # ONNX Runtime's two flavours share one package folder, so the other one is removed first.
 $(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what serving needs ($(ACCELERATOR))"
-	@rm -f $(VENV)/serving-* $(VENV)/development-* $(VENV)/bench-*
+	@rm -f $(VENV)/serving-* $(VENV)/training-* $(VENV)/development-* $(VENV)/bench-*
 	@$(BIN)/python -m pip uninstall --quiet --quiet --yes $(OTHER_RUNTIME)
 	@$(PIP_INSTALL) '.[$(ACCELERATOR),client,documents,import,png]'
+	@touch $@
+
+$(VENV)/training-$(ACCELERATOR): $(VENV)/serving-$(ACCELERATOR)
+	@echo "Installing what training needs"
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),client,documents,import,png,training]'
 	@touch $@
 
 $(VENV)/development-$(ACCELERATOR): $(VENV)/serving-$(ACCELERATOR)

@@ -75,7 +75,7 @@ class Stack:
         return podman("exec", self.service, *command)
 
     def translate(self) -> str:
-        answer = httpx.post(f"http://127.0.0.1:{self.port}/translate", json=EXAMPLE, timeout=60)
+        answer = httpx.post(f"http://127.0.0.1:{self.port}/translate", json=EXAMPLE)
         assert answer.status_code == 200, answer.text
         return str(answer.json()["translatedText"])
 
@@ -92,7 +92,7 @@ class Stack:
         """Return an answer of Prometheus' API; an empty result while it does not answer."""
         url = f"http://127.0.0.1:{self.prometheus_port}/api/v1/{path}"
         try:
-            answer = httpx.get(url, params=parameters, timeout=10)
+            answer = httpx.get(url, params=parameters)
         except httpx.TransportError:
             return {"result": [], "groups": []}
         return dict(answer.json()["data"]) if answer.status_code == 200 else {"result": [], "groups": []}

@@ -4,9 +4,15 @@ import asyncio
 import time
 from collections.abc import Callable
 
+PATIENCE = 120.0
+"""Seconds after which a test takes what has not happened for what never will: a busy machine is slow."""
+
 
 def wait_until(
-    holds: Callable[[], bool], seconds: float = 20, otherwise: Callable[[], str] | None = None, pause: float = 0.01
+    holds: Callable[[], bool],
+    seconds: float = PATIENCE,
+    otherwise: Callable[[], str] | None = None,
+    pause: float = 0.01,
 ) -> float:
     """Return after how many seconds a condition held; fail with the text of `otherwise` if it never does."""
     began = time.monotonic()
@@ -16,7 +22,7 @@ def wait_until(
     return time.monotonic() - began
 
 
-async def wait_until_async(holds: Callable[[], bool], seconds: float = 20, pause: float = 0.02) -> None:
+async def wait_until_async(holds: Callable[[], bool], seconds: float = PATIENCE, pause: float = 0.02) -> None:
     """Wait for a condition while the event loop runs; fail if it never holds."""
     end = time.monotonic() + seconds
     while not holds():

@@ -5,9 +5,10 @@ import re
 import socket
 import time
 
+from tests.support.polling import PATIENCE
 from tests.support.server import ServerProcess
 
-SLACK = 10.0  # seconds that a busy machine may be late
+SLACK = PATIENCE  # seconds that a busy machine may be late
 HEALTH = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
 START = HEALTH[:-2]
 JSON_HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"

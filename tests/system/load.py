@@ -34,7 +34,7 @@ class Load:
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def __aenter__(self) -> Load:
-        self._client = httpx.AsyncClient(base_url=self.url, timeout=60)
+        self._client = httpx.AsyncClient(base_url=self.url)
         numbers = itertools.count()
         self._tasks = [asyncio.create_task(self._call(numbers)) for _ in range(self.callers)]
         return self
@@ -96,4 +96,4 @@ def status_of(server: ServerProcess, path: str) -> int:
 
 def status_of_translation(server: ServerProcess) -> int:
     """Return the status of the answer to one short translation."""
-    return httpx.post(f"{server.url}/translate", json={"q": LINES[0], **PAIR}, timeout=20).status_code
+    return httpx.post(f"{server.url}/translate", json={"q": LINES[0], **PAIR}).status_code

@@ -164,7 +164,7 @@ LARGE = b"GET /web/vega.js HTTP/1.1\r\nHost: x\r\n\r\n"  # some hundred kilobyte
 @pytest.fixture(scope="module")
 def whole(server: ServerProcess) -> bytes:
     """Return what the large request is answered with."""
-    content = httpx.get(f"{server.url}/web/vega.js", headers={"Accept-Encoding": "identity"}, timeout=60).content
+    content = httpx.get(f"{server.url}/web/vega.js", headers={"Accept-Encoding": "identity"}).content
     assert len(content) > 500_000
     return content
 

@@ -79,7 +79,7 @@ async def test_a_model_that_fails_leaves_the_others_serving_until_it_is_loaded_a
     write_speaking_bundle(tmp_path / "transformer-en-de", name="transformer-en-de", target_language="de")
     with faulty(tmp_path, TRANSLUCENT_ADMIN_TOKEN=ADMIN_TOKEN) as server:
         german = {**TEXT, "target": "de"}
-        async with httpx.AsyncClient(base_url=server.url, timeout=20) as client:
+        async with httpx.AsyncClient(base_url=server.url) as client:
             assert (await client.post("/translate", json=german)).status_code == 200
             server.signal(signal.SIGRTMIN + 1)
             answers = [await client.post("/translate", json=german) for _ in range(4)]

@@ -15,7 +15,7 @@ ASKED = {"text": "I lost.", "source": "en", "target": "fr", "format": "svg"}
 
 @pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL], ids=lambda number: number.name)
 def test_a_lost_process_costs_one_picture_at_the_most(number: signal.Signals) -> None:
-    with running_dummy() as server, httpx.Client(base_url=server.url, timeout=30) as client:
+    with running_dummy() as server, httpx.Client(base_url=server.url) as client:
         assert client.get("/attention", params=ASKED).status_code == 200
         [drawing] = server.children
         os.kill(drawing, number)

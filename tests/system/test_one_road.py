@@ -80,7 +80,7 @@ def translations(url: str) -> dict[int, list[str]]:
 
 
 async def ask(url: str, beam_size: int) -> list[str]:
-    async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with httpx.AsyncClient(base_url=url) as client:
         answers = [
             await client.post("/translate", json={"q": each.text, "beam_size": beam_size, **PAIR}) for each in TEXTS
         ]
@@ -101,7 +101,7 @@ def test_a_list_is_translated_like_each_text(url: str, translations: dict[int, l
     found: list[str] = []
     for first in range(0, COUNT, 32):
         body = {"q": [each.text for each in TEXTS[first : first + 32]], "beam_size": 4, **PAIR}
-        found += httpx.post(f"{url}/translate", json=body, timeout=60).json()["translatedText"]
+        found += httpx.post(f"{url}/translate", json=body).json()["translatedText"]
     assert found == translations[4]
 
 
@@ -109,7 +109,7 @@ def test_a_list_is_translated_like_each_text(url: str, translations: dict[int, l
 def test_attention_is_of_the_same_text(url: str, translations: dict[int, list[str]], beam_size: int) -> None:
     for each, expected in zip(TEXTS, translations[beam_size], strict=True):
         fields = {"text": each.text, "beam_size": beam_size, **PAIR}
-        found = httpx.post(f"{url}/attention", json=fields, timeout=60).json()
+        found = httpx.post(f"{url}/attention", json=fields).json()
         assert found["target"]["text"] == expected, found
         assert found["source"]["text"] == each.text
 

@@ -66,7 +66,7 @@ def digest(server: ServerProcess) -> str:
 
 
 def load_model(server: ServerProcess) -> httpx.Response:
-    return httpx.post(f"{server.url}/v2/repository/models/{NAME}/load", headers=ADMIN, timeout=60)
+    return httpx.post(f"{server.url}/v2/repository/models/{NAME}/load", headers=ADMIN)
 
 
 def released(server: ServerProcess) -> int:
@@ -127,7 +127,7 @@ async def test_a_pair_and_a_glossary_are_added_by_sighup(server: ServerProcess, 
     (models / ".new").rename(models / "bahdanau-en-de")
     (tmp_path / "glossaries/shop.en-fr.csv").write_text("box,boîte\n", encoding="utf-8")
     (tmp_path / "glossaries/legal.en-fr.tsv").write_text("lonely\n", encoding="utf-8")
-    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+    async with httpx.AsyncClient(base_url=server.url) as client:
         assert (await client.post("/translate", json=text)).status_code == 400
         server.signal(signal.SIGHUP)
         await wait_until_async(lambda: len(events(server, "models reloaded")) == 1)

@@ -35,7 +35,7 @@ def slow_server() -> Iterator[ServerProcess]:
 
 async def test_clients_that_disconnect_free_their_rows(slow_server: ServerProcess) -> None:
     url, names = slow_server.url, ("transformer-en-fr", "transformer-en-de")
-    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=url) as client:
         requests = [asyncio.create_task(client.post("/translate", json={**TEXT, "q": ["a", "b"]})) for _ in range(10)]
         shown = client.get("/attention", params={"text": "a", "source": "en", "target": "de"})
         requests.append(asyncio.create_task(shown))
@@ -85,7 +85,7 @@ async def test_twenty_megabytes_are_refused_in_a_way_the_client_sees(server: Ser
         for start in range(0, len(body), 65536):
             yield body[start : start + 65536]
 
-    async with httpx.AsyncClient(base_url=server.url, timeout=20) as client:
+    async with httpx.AsyncClient(base_url=server.url) as client:
         for _ in range(3):
             answer = await client.post(
                 "/translate",
@@ -122,7 +122,7 @@ def test_the_last_line_of_a_start_says_which_address_to_open() -> None:
         line = server.wait_for("ready")
         assert server.lines[-1] == line
         assert line["open"] == f"http://localhost:{server.address[1]}/"
-        assert "<h1" in httpx.get(line["open"], timeout=10).text
+        assert "<h1" in httpx.get(line["open"]).text
 
 
 def test_log_lines_are_json_without_the_texts_of_users(server: ServerProcess) -> None:
@@ -150,7 +150,7 @@ async def test_what_runs_at_the_stop_may_finish_for_as_long_as_the_setting_says(
 ) -> None:
     settings = {"TRANSLUCENT_DRAIN_DELAY_SECONDS": "0", "TRANSLUCENT_DRAIN_SECONDS": drain}  # the old name works, too
     with running_dummy(seconds, **settings) as server:
-        async with httpx.AsyncClient(base_url=server.url, timeout=20) as client:
+        async with httpx.AsyncClient(base_url=server.url) as client:
             request = asyncio.create_task(client.post("/translate", json=TEXT))
             await wait_until_async(lambda: metric(server.url, "rows_in_use") == 4)
             server.signal()

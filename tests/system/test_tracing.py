@@ -68,12 +68,12 @@ def test_a_collector_gets_the_stages_and_may_go_away(collector: ThreadingHTTPSer
     }
     with running("-m", "service", "serve", "--models-dir", str(tmp_path), "--device", "cpu", **environment) as server:
         headers = {"traceparent": f"00-{TRACE}-{CALLER}-01"}
-        assert httpx.post(f"{server.url}/translate", json=TEXT, headers=headers, timeout=60).status_code == 200
+        assert httpx.post(f"{server.url}/translate", json=TEXT, headers=headers).status_code == 200
         wait_until(lambda: "POST /translate" in spans(), 60)
         found, [resource] = spans(), {each.resource.SerializeToString() for each in received().resource_spans}
 
         collector.server_close()
-        assert httpx.post(f"{server.url}/translate", json=TEXT, timeout=60).status_code == 200
+        assert httpx.post(f"{server.url}/translate", json=TEXT).status_code == 200
         server.signal()
         assert server.exit_code(120) == 0
 

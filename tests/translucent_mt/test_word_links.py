@@ -26,7 +26,7 @@ Links = list[tuple[str, list[str]]]  # each translated word with those that it i
 def client() -> Iterator[httpx.Client]:
     with (
         running("-m", "service", "serve", "--models-dir", str(MODELS), "--device", "cpu") as server,
-        httpx.Client(base_url=server.url, timeout=60) as client,
+        httpx.Client(base_url=server.url) as client,
     ):
         yield client
 

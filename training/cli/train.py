@@ -9,6 +9,7 @@ import typer
 from training.data.prepare import prepare as prepare_run
 from training.recipe import Recipe, load_recipe
 from training.runs.folder import RunFolder
+from training.trainer.log import quiet_libraries
 from training.trainer.run import train as train_run
 
 RecipePath = Annotated[Path, typer.Argument(help="A YAML recipe, e.g. training/recipes/toy.yaml.")]
@@ -50,4 +51,5 @@ def train(
             f"{folder.path} was prepared without {', '.join(missing)}: give the recipe another name and run "
             "`python -m training prepare` for it (`start_from` reuses these parameters), or remove the corpus"
         )
+    quiet_libraries()
     train_run(loaded, folder, processes, nodes, progress=sys.stderr.isatty())

@@ -130,9 +130,9 @@ class TranslationModule(lightning.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the mean smoothed loss of a batch's tokens, in nats; all batches of an update have the same weight."""
         losses = self.losses(batch, sampled_pieces(self.global_step, self.recipe.optimisation, self.last_update))
-        self.log("train_loss", (losses.likelihood / losses.tokens).detach(), prog_bar=True)
+        self.log("train_loss", (losses.likelihood / losses.tokens).detach())
         if losses.guided is not None:
-            self.log("guided_loss", losses.guided.detach(), prog_bar=True)
+            self.log("guided_loss", losses.guided.detach())
         return losses.mean
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
@@ -143,10 +143,10 @@ class TranslationModule(lightning.LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log development loss (nats per token) and greedy BLEU, of the whole sample and of each corpus in it."""
-        self.log("dev_loss", self._totals[0] / max(1.0, self._totals[1]), prog_bar=True)
+        self.log("dev_loss", self._totals[0] / max(1.0, self._totals[1]))
         self._totals = [0.0, 0.0]
         scores = self._bleu()
-        self.log("dev_bleu", scores.pop(""), prog_bar=True)
+        self.log("dev_bleu", scores.pop(""))
         self.log_dict({f"dev_bleu/{corpus}": score for corpus, score in scores.items()})
 
     def _bleu(self) -> dict[str, float]:

@@ -1,13 +1,13 @@
 """Starts or resumes the run of a prepared folder."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import lightning
 import torch
 import yaml
-from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint, TQDMProgressBar
+from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_only
 
@@ -17,7 +17,7 @@ from training.runs.folder import RunFolder
 from training.runs.stages import closed, extend, load_stages, new_stage, origin, save_stages
 from training.trainer.checkpoints import damaged_checkpoints, newest_checkpoint, write_average
 from training.trainer.data import PairData
-from training.trainer.log import RunLog, Speed, open_log, tell
+from training.trainer.log import Bar, RunLog, Speed, open_log, tell
 from training.trainer.module import TranslationModule
 from training.trainer.resume import Resumed, resumed_from
 from training.trainer.stopping import Stopping, already_finished
@@ -42,6 +42,7 @@ def train(
 
     Training resumes from the newest checkpoint if there is one. Parameters, optimiser, data position and random state
     are then those of an uninterrupted run; rate, betas, decay and patience come from the recipe.
+    `progress` shows a bar on the terminal; without it, every line of the log is written there.
     Raises ValueError, before anything is changed, if the recipe, the processes or the prepared text do not fit the run.
     """
     require_world(processes * nodes)
@@ -49,7 +50,7 @@ def train(
         raise ValueError("optimisation.precision fp16 needs an NVIDIA GPU: use bf16 or fp32")  # for its loss scaling
     newest = newest_checkpoint(folder)
     before = resumed_from(folder, newest, recipe)  # raises an error before the recipe is replaced
-    open_log(folder)
+    log = open_log(folder, bar=progress)
     for path in damaged_checkpoints(folder):
         tell(folder, f"{path} is damaged and left out: its end is missing")
     tokenizer = folder.load_tokenizer()
@@ -60,7 +61,8 @@ def train(
     data = PairData(recipe, folder)
     _record(recipe, folder, before)
     stopping = Stopping(recipe, folder)
-    callbacks = _callbacks(recipe, folder, stopping, progress)
+    watching = [Speed(), RunLog(log), *([Bar()] if progress else ())]
+    callbacks = _callbacks(recipe, folder, stopping, watching)
     trainer = _trainer(recipe, folder, (processes, nodes), callbacks)
     trainer.fit(module, datamodule=data, ckpt_path=newest, weights_only=False)
     if trainer.global_step == before.update:
@@ -92,7 +94,7 @@ def _trainer(
         num_sanity_val_steps=0,
         log_every_n_steps=20,
         enable_model_summary=False,
-        enable_progress_bar=any(isinstance(callback, TQDMProgressBar) for callback in callbacks),
+        enable_progress_bar=False,
         use_distributed_sampler=False,
         logger=TensorBoardLogger(folder.path, name="tensorboard", version=""),
         callbacks=callbacks,
@@ -129,7 +131,9 @@ def _record(recipe: Recipe, folder: RunFolder, before: Resumed) -> None:
     save_stages(folder.stages, extend(load_stages(folder.stages), stage))
 
 
-def _callbacks(recipe: Recipe, folder: RunFolder, stopping: Stopping, progress: bool) -> list[lightning.Callback]:
+def _callbacks(
+    recipe: Recipe, folder: RunFolder, stopping: Stopping, watching: Sequence[lightning.Callback]
+) -> list[lightning.Callback]:
     validation = recipe.validation
     checkpoints = ModelCheckpoint(
         folder.checkpoints,
@@ -140,8 +144,5 @@ def _callbacks(recipe: Recipe, folder: RunFolder, stopping: Stopping, progress: 
         mode="max",
         save_top_k=validation.keep_checkpoints,
     )
-    watching: list[lightning.Callback] = [Speed(), RunLog(folder), LearningRateMonitor("step")]
-    if progress:
-        watching.append(TQDMProgressBar(refresh_rate=20))
     # The checkpoint callback is last, so that it saves the others' state of the same update.
-    return [stopping, *watching, checkpoints]
+    return [stopping, *watching, LearningRateMonitor("step"), checkpoints]

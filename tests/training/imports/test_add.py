@@ -96,12 +96,12 @@ def test_a_running_server_serves_what_is_added(folder: Path) -> None:
         server.signal(signal.SIGHUP)
         wait_until(lambda: "de" in _targets(server.url), 60)
         asked = {"q": ENGLISH[0], "source": "en", "target": "de"}
-        answer = httpx.post(f"{server.url}/translate", json=asked, timeout=60)
+        answer = httpx.post(f"{server.url}/translate", json=asked)
         assert answer.json()["translatedText"]
 
 
 def _targets(url: str) -> list[str]:
-    listed = httpx.get(f"{url}/languages", timeout=60).json()
+    listed = httpx.get(f"{url}/languages").json()
     return [target for language in listed if language["code"] == "en" for target in language["targets"]]
 
 

@@ -85,7 +85,7 @@ async def client(models: Path) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def answer(client: httpx.AsyncClient, path: str, **fields: Any) -> Any:
-    found = await client.post(path, json=fields, timeout=60)
+    found = await client.post(path, json=fields)
     assert found.status_code == 200, found.text
     return found.json()
 
