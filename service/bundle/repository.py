@@ -45,6 +45,15 @@ def in_gallery(bundle: Bundle) -> bool:
     return bundle.folder.parent.name == GALLERY
 
 
+def no_models(what: str) -> BundleMissing:
+    """Return the error of a place without models, which says where they come from."""
+    return BundleMissing(
+        f"{what} An installed package has no models: copy bundles from models/ of the project's repository, and name "
+        "their folder with --models-dir, TRANSLUCENT_MODELS_DIR or models_dir=; or make some from downloaded models "
+        "with `translucent models add`."
+    )
+
+
 def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle, *, gallery: bool = False) -> list[Bundle]:
     """Read and check every bundle that `scan_bundles` finds, in the order of their names.
 
@@ -56,7 +65,7 @@ def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle, *, 
         if not (is_bundle(path) or has_embedding_model(path) or path.name in (GALLERY, CAPTIONS)):
             _LOG.warning("%s is ignored: it has no manifest.json, so it is not a bundle", path)
     if not found:
-        raise BundleMissing(f"{folder}: there is no bundle in it, which is a folder with a manifest.json.")
+        raise no_models(f"{folder}: there is no model bundle in it, which is a folder with a manifest.json.")
     owners: dict[str, Path] = {}
     for each in found:
         owners.setdefault(each.name, each.path)
@@ -75,7 +84,7 @@ def scan_bundles(folder: Path, *, gallery: bool = False) -> list[BundleEntry]:
     With `gallery`, also those of its subfolder of that name. Raise BundleMissing when there is no folder.
     """
     if not folder.is_dir():
-        raise BundleMissing(f"{folder}: there is no such folder of models.")
+        raise no_models(f"{folder}: there is no such folder of models.")
     return [_entry_of(path) for path in _subfolders(folder, gallery) if is_bundle(path)]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from service.bundle.load import Bundle, is_bundle, load_bundle
-from service.bundle.repository import find_bundles
+from service.bundle.repository import find_bundles, no_models
 from service.engine import (
     BundleMissing,
     InvalidOption,
@@ -67,13 +67,16 @@ def find_legs(wanted: ModelQuery, models_dir: Path, settings: ModelSettings) -> 
             pairs = ", ".join(" → ".join(pair) for pair in info.pairs)
             raise UnsupportedPair(f"{info.name} translates {pairs}.")
         return [LegBundle(named, pair_of(info, wanted))]
-    if wanted.model and _HUB_NAME.fullmatch(wanted.model) and not Path(wanted.model).parent.is_dir():
+    if wanted.model and _is_path(wanted.model, models_dir):
+        raise _missing(f"{wanted.model}: there is no such folder", models_dir)
+    if wanted.model and _HUB_NAME.fullmatch(wanted.model):
         raise BundleMissing(
-            f"{wanted.model} is a name on the Hugging Face hub; import that model once (docs/import.md): "
-            f"python -m training import opus-mt {wanted.model} --output models/{wanted.model.partition('/')[2]}"
+            f"{wanted.model} is no folder here. If it is a model on the Hugging Face hub, import it once "
+            f"(docs/import.md): python -m training import opus-mt {wanted.model} "
+            f"--output models/{wanted.model.partition('/')[2]}"
         )
     if wanted.model and not wanted.target:
-        raise BundleMissing(f"{wanted.model} is neither a bundle's folder nor a model's name; {_there(models_dir)}.")
+        raise _missing(f"{wanted.model} is neither a bundle's folder nor a model's name", models_dir)
     bundles = {bundle.manifest.name: bundle for bundle in find_bundles(models_dir)}
     infos = [info_of(bundle, settings) for bundle in bundles.values()]
     known = Languages.of(infos, None if wanted.model else wanted.pivot)
@@ -86,7 +89,7 @@ def find_legs(wanted: ModelQuery, models_dir: Path, settings: ModelSettings) -> 
         ranked = in_order([info for info in infos if leg in pairs_of(info)], wanted.preferred, leg)
         chosen = [info for info in ranked if wanted.model in (None, info.architecture)]
         if not chosen:
-            raise BundleMissing(f"There is no model {wanted.model!r} {_asked(wanted)}; {_there(models_dir)}.")
+            raise _missing(f"There is no model {wanted.model!r} {_asked(wanted)}", models_dir)
         legs.append(LegBundle(bundles[chosen[0].name], leg))
     return legs
 
@@ -105,6 +108,14 @@ def pair_of(info: ModelInfo, wanted: ModelQuery) -> Pair:
 def folder_of(model: str, models_dir: Path) -> Path | None:
     """Return the folder of a bundle that is named by it, or by its name in the folder of models; None without one."""
     return next((folder for folder in (Path(model), models_dir / model) if is_bundle(folder)), None)
+
+
+def _is_path(model: str, models_dir: Path) -> bool:
+    """Return whether a name can only be meant as a folder: in an existing one, in one for models, or absolute."""
+    path = Path(model).expanduser()
+    if path.name == model:
+        return False
+    return path.is_absolute() or model.startswith(".") or path.parent.is_dir() or path.parts[0] == models_dir.name
 
 
 def _pair(infos: Sequence[ModelInfo], wanted: ModelQuery) -> Pair | None:
@@ -133,6 +144,9 @@ def _asked(wanted: ModelQuery) -> str:
     return f"{source}to {wanted.target!r}" if wanted.target else f"{source}to any language"
 
 
-def _there(models_dir: Path) -> str:
+def _missing(what: str, models_dir: Path) -> BundleMissing:
+    """Return the error about a model that is not there, which says which models there are."""
     names = sorted(folder.name for folder in models_dir.iterdir() if is_bundle(folder)) if models_dir.is_dir() else []
-    return f"{models_dir} has {', '.join(names)}" if names else f"there are no models in {models_dir}"
+    if names:
+        return BundleMissing(f"{what}; {models_dir} has {', '.join(names)}.")
+    return no_models(f"{what}; there are no models in {models_dir}.")

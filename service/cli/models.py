@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from service.bundle.load import Bundle, is_bundle, load_bundle
+from service.bundle.repository import no_models
 from service.engine import (
     CPU,
     MEBIBYTE,
     BundleError,
     BundleIncompatible,
-    BundleMissing,
     ModelSettings,
     expected_bytes,
     place_among,
@@ -25,7 +25,7 @@ def read_bundles(folder: Path) -> tuple[list[Bundle], list[BundleError]]:
     Raise BundleMissing if there is no folder, or no folder with a manifest in it.
     """
     if not folder.is_dir():
-        raise BundleMissing(f"{folder}: there is no such folder; --models-dir or TRANSLUCENT_MODELS_DIR names another.")
+        raise no_models(f"{folder}: there is no such folder of models.")
     found: list[Bundle] = []
     refused: list[BundleError] = []
     for path in sorted(path for path in folder.iterdir() if is_bundle(path)):
@@ -34,7 +34,7 @@ def read_bundles(folder: Path) -> tuple[list[Bundle], list[BundleError]]:
         except BundleError as error:
             refused.append(error)
     if not found and not refused:
-        raise BundleMissing(f"{folder}: there is no model bundle in it, which is a folder with a manifest.json.")
+        raise no_models(f"{folder}: there is no model bundle in it, which is a folder with a manifest.json.")
     return found, refused
 
 

@@ -163,3 +163,33 @@ def test_detect_prints_the_language_of_each_text(models: Path) -> None:
     lines = CliRunner().invoke(cli, ["detect", "--json", "--models-dir", str(models)], input=f"{FRENCH}\n")
     assert json.loads(lines.stdout)[0]["language"] == "fr"
     assert {each["language"] for each in json.loads(lines.stdout)} == {"de", "en", "fr"}
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("models/nothing", r"^models/nothing: there is no such folder; .*models has a-weak, b-good, c-de, d-pt\.$"),
+        ("/nowhere/nothing", "^/nowhere/nothing: there is no such folder; .*models has a-weak"),
+        ("./nothing", r"^\./nothing: there is no such folder; "),
+        ("nothing", "^nothing is neither a bundle's folder nor a model's name; .*models has a-weak"),
+        ("Organisation/model", "^Organisation/model is no folder here. If it is a model on the Hugging Face hub, "),
+    ],
+)
+def test_a_model_that_is_not_there_is_sought_where_its_name_says(folder: Path, model: str, message: str) -> None:
+    with pytest.raises(BundleMissing, match=message):
+        find_legs(ModelQuery(model), folder, CPU)
+
+
+@pytest.mark.parametrize("query", [ModelQuery("models/nothing"), ModelQuery("a"), ModelQuery(None, "en", "fr")])
+def test_without_models_the_error_says_where_they_come_from(tmp_path: Path, query: ModelQuery) -> None:
+    for folder in (tmp_path / "models", tmp_path):
+        with pytest.raises(BundleMissing, match="An installed package has no models: copy bundles from models/ of the"):
+            find_legs(query, folder, CPU)
+
+
+@pytest.mark.parametrize("arguments", [["models"], ["translate", "I lost.", "--to", "fr"]])
+def test_every_command_says_where_models_come_from(tmp_path: Path, arguments: list[str]) -> None:
+    for folder in (tmp_path / "nowhere", tmp_path):
+        answer = CliRunner().invoke(cli, [*arguments, "--models-dir", str(folder)])
+        assert answer.exit_code == 1
+        assert "An installed package has no models" in answer.output + answer.stderr
