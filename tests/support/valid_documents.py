@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from xml.sax.saxutils import escape
 
-from docx import Document
 from openpyxl import Workbook
 from pptx import Presentation
 
@@ -13,6 +12,8 @@ from tests.support import localisation as texts
 from tests.support.documents import ODF, ODT_TEXT, packed, pdf_with_text, saved
 
 OPEN = "application/vnd.oasis.opendocument."
+OFFICE = "http://schemas.openxmlformats.org"
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
 CUE = "00:00:01,000 --> 00:00:02,000"
 MARKDOWN = """# Title *of* it
 
@@ -51,13 +52,23 @@ def open_document(kind: str, inner: str) -> bytes:
 
 
 def _word() -> bytes:
-    document = Document()
-    paragraph = document.add_paragraph("I lost my ")
-    paragraph.add_run("red").bold = True
-    paragraph.add_run("\tkeys\nyesterday.")
-    document.add_table(1, 2).cell(0, 0).text = "Cell"
-    document.core_properties.title = "A title"
-    return saved(document)
+    runs = (
+        '<w:r><w:rPr><w:b/><w:sz w:val="20"/></w:rPr><w:t>I lost</w:t><w:br/>'
+        "<w:tab/><w:t>my</w:t></w:r>"
+        '<w:r><w:t xml:space="preserve"> red </w:t></w:r><w:bookmarkStart w:id="1"/>'
+        '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
+        '<w:r><w:instrText>PAGE</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
+        '<w:hyperlink w:anchor="a"><w:r><w:t>keys</w:t></w:r></w:hyperlink>'
+    )
+    cell = f'<w:p><w:pPr><w:pStyle w:val="a"/></w:pPr>{runs}</w:p>'
+    return packed(
+        {
+            "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+            f'<Override PartName="/word/document.xml" ContentType="{WORD}"/></Types>',
+            "word/document.xml": f'<w:document xmlns:w="{OFFICE}/wordprocessingml/2006/main"><w:body>{cell}'
+            f"<w:tbl><w:tr><w:tc>{cell}</w:tc></w:tr></w:tbl></w:body></w:document>",
+        }
+    )
 
 
 def _slides() -> bytes:
@@ -76,7 +87,7 @@ def _sheet() -> bytes:
 @functools.cache
 def valid_documents() -> dict[str, bytes]:
     """Return the files by their names."""
-    spaces = '<text:s text:c="3"/>'
+    spaces = '<text:s text:c="99"/>'
     inner = f'<text:p>I <text:span text:style-name="a">lost</text:span>{spaces}my<text:line-break/>keys.</text:p>'
     plain = {
         "a.txt": "# A title\n\nI lost my keys.\nWhere are\nthey?\n\n- One\n- Two\n",
