@@ -17,8 +17,8 @@ class Attended(NamedTuple):
 
 
 def valid_positions(lengths: Tensor, size: int) -> Tensor:
-    """Return bool [B, size], true for positions within the length of their row."""
-    return torch.arange(size, device=lengths.device)[None, :] < lengths[:, None]
+    """Return bool [*, size] for lengths of any shape [*], of rows or of single queries: true within the length."""
+    return torch.arange(size, device=lengths.device) < lengths[..., None]
 
 
 def masked_softmax(scores: Tensor, valid: Tensor) -> Tensor:
