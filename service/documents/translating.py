@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from service.documents.fragments import plain
@@ -13,7 +14,6 @@ from service.engine import (
     Formality,
     NotReady,
     Overloaded,
-    SentenceDetail,
     TextTranslator,
     Token,
     Translation,
@@ -114,16 +114,25 @@ async def _in_chunks(
     """Translate texts in one call if they are short; a long one is cut between sentences, into several calls."""
     if sum(map(len, texts)) <= 2 * WINDOW_CHARACTERS:
         return await translator.translate(texts, options, deadline=time.monotonic() + timeouts.window_seconds)
+    return [await _long(translator, text, options, timeouts) for text in texts]
+
+
+async def _long(
+    translator: TextTranslator, text: str, options: TranslationOptions, timeouts: WindowTimeouts
+) -> Translation:
+    """Translate a long text chunk by chunk; of each, only what writes it is kept."""
     language = translator.info.source_language
-    results = []
-    for text in texts:
-        chunks = await TEXT_POOL.run(lambda text=text: chunked(text, language))  # type: ignore[misc]
-        parts = []
-        for chunk in chunks:
-            deadline = time.monotonic() + timeouts.window_seconds
-            parts += await translator.translate([chunk], options, deadline=deadline)
-        results.append(await TEXT_POOL.run(lambda chunks=chunks, parts=parts: joined(chunks, parts)))  # type: ignore[misc]
-    return results
+    source = target = 0
+    parts: list[Translation] = []
+    for chunk in await TEXT_POOL.run(lambda: chunked(text, language)):
+        deadline = time.monotonic() + timeouts.window_seconds
+        [part] = await translator.translate([chunk], options, deadline=deadline)
+        parts.append(await TEXT_POOL.run(partial(shifted, part, source, target)))
+        source += len(chunk)
+        target += len(part.text)
+    sentences = tuple(each for part in parts for each in part.sentences)
+    qualities = tuple(each for part in parts for each in part.qualities)
+    return Translation("".join(part.text for part in parts), sentences=sentences, qualities=qualities)
 
 
 def chunked(text: str, language: str) -> list[str]:
@@ -135,34 +144,28 @@ def chunked(text: str, language: str) -> list[str]:
     return [text[start:end] for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True)]
 
 
-def joined(chunks: Sequence[str], parts: Sequence[Translation]) -> Translation:
-    """Return the translations of the chunks of a text as one; places count from the start of the text."""
-    sentences: list[SentenceDetail] = []
-    texts: list[str] = []
-    source = target = 0
-    for chunk, part in zip(chunks, parts, strict=True):
-        sentences += [_shifted(sentence, source, target) for sentence in part.sentences]
-        texts.append(part.text)
-        source += len(chunk)
-        target += len(part.text)
-    qualities = tuple(replace(each, start=None) for part in parts for each in part.qualities)
-    return Translation("".join(texts), (), tuple(sentences), qualities=qualities)
+def shifted(part: Translation, source: int, target: int) -> Translation:
+    """Return the translation of a chunk that begins at these places of a text and of its translation."""
 
-
-def _shifted(sentence: SentenceDetail, source: int, target: int) -> SentenceDetail:
     def moved(tokens: Sequence[Token], by: int) -> tuple[Token, ...]:
         # Made anew, because `replace` takes three times as long, and a long text has very many.
         return tuple(
             Token(each.id, each.piece, each.text, each.start + by, each.end + by, each.special) for each in tokens
         )
 
-    return replace(
-        sentence,
-        source_start=sentence.source_start + source,
-        target_start=sentence.target_start + target,
-        source_tokens=moved(sentence.source_tokens, source),
-        target_tokens=moved(sentence.target_tokens, target),
+    sentences = tuple(
+        replace(
+            sentence,
+            source_start=sentence.source_start + source,
+            target_start=sentence.target_start + target,
+            source_tokens=moved(sentence.source_tokens, source),
+            target_tokens=moved(sentence.target_tokens, target),
+            scores=None,
+        )
+        for sentence in part.sentences
     )
+    qualities = tuple(replace(each, start=None) for each in part.qualities)
+    return Translation(part.text, sentences=sentences, qualities=qualities)
 
 
 async def translate_segments(
