@@ -64,6 +64,11 @@ def test_what_has_no_subtitles_is_refused_and_a_cue_of_tags_alone_comes_back_as_
     assert through("a.srt", empty, str.upper) == empty
 
 
+def test_a_line_of_tabs_is_no_longer_than_it_is() -> None:
+    cue = b"1\n00:00:01,000 --> 00:00:02,000\nYes.\t\t\t\t\t\t\t02,000\nNo.\n"
+    assert b"YES." in through("a.srt", cue)
+
+
 def test_the_usual_libraries_read_the_same_times_and_the_new_words() -> None:
     before, after = [*srt.parse(SRT)], [*srt.parse(through("a.srt", SRT.encode()).decode())]
     assert [(cue.index, cue.start, cue.end, cue.proprietary) for cue in after] == [

@@ -110,7 +110,7 @@ def balanced(text: str, count: int) -> list[str]:
     joined = TAG.sub(lambda tag: tag[0].replace(" ", "\0"), text)
 
     def wrapped(width: int) -> list[str]:
-        return textwrap.wrap(joined, width, break_long_words=False, break_on_hyphens=False)
+        return textwrap.wrap(joined, width, expand_tabs=False, break_long_words=False, break_on_hyphens=False)
 
     least = max(1, -(-len(joined) // count))
     widths = range(least, max(least, len(joined)) + 1)
