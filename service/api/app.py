@@ -1,8 +1,8 @@
 """Assembles the application: routes, errors, middleware."""
 
 import asyncio
+import contextlib
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
@@ -37,7 +37,7 @@ from service.api.routes import (
 from service.api.state import Service
 from service.documents.format import MIB, limits_of
 from service.documents.jobs.runner import JobRunner, RunnerOptions
-from service.documents.jobs.store import JobStore, Room
+from service.documents.jobs.store import JobStore, Room, temporary_folder
 from service.documents.sandbox.reader import DocumentReader
 from service.documents.translating import WindowTimeouts
 from service.figures.renderer import FigureRenderer
@@ -101,7 +101,8 @@ def job_runner(service: Service) -> JobRunner:
     settings = service.settings
     room = settings.jobs_max_mb * MIB
     if settings.jobs_dir is None:  # other programs need the temporary folder, and so does this one
-        room = min(room, shutil.disk_usage(tempfile.gettempdir()).total // 2)
+        with contextlib.suppress(OSError):  # there is no such folder: each document is told so
+            room = min(room, shutil.disk_usage(temporary_folder()).total // 2)
     store = JobStore(settings.jobs_dir, Room(MOST_JOBS, room), settings.job_retention_seconds)
     options = RunnerOptions(
         limits_of(settings),

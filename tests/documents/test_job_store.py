@@ -103,7 +103,7 @@ async def test_a_job_whose_disk_is_full_fails_at_once_and_makes_room(
 async def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     killed, alive, other = store_at(None), store_at(None), tmp_path / "translucent-jobs-not-ours"
     for store in (killed, alive):
         store.add(job_of(), LONG)
@@ -124,7 +124,7 @@ async def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next(
 async def test_a_folder_that_somebody_removes_is_made_again(
     tmp_path: Path, open_runner: OpenRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     for folder in (tmp_path / "jobs", None):
         store = store_at(folder)
         runner = open_runner(dummy(), store)
@@ -140,7 +140,7 @@ async def test_a_folder_that_somebody_removes_is_made_again(
 async def test_without_a_folder_jobs_are_gone_after_the_end(
     tmp_path: Path, open_runner: OpenRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     store = store_at(None)
     assert store.folder is None
     runner = open_runner(dummy(), store)

@@ -61,9 +61,14 @@ def locked(path: Path) -> BinaryIO | None:
         return None
 
 
+def temporary_folder() -> Path:
+    """Return the folder for temporary files, also while it is full: tempfile would choose another one then, or fail."""
+    return Path(os.environ.get("TMPDIR") or "/tmp")
+
+
 def remove_left_behind() -> None:
     """Remove the temporary folders of our servers that were killed, and could not do it themselves."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*"):
+    for folder in temporary_folder().glob(f"{TEMPORARY}*"):
         with contextlib.suppress(OSError):
             if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
                 continue
@@ -109,7 +114,7 @@ class JobStore:
             if self._made is None or not self._made.is_dir():
                 if self._in_use is not None:
                     self._in_use.close()
-                self._made = Path(tempfile.mkdtemp(prefix=TEMPORARY))
+                self._made = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=temporary_folder()))
                 self._in_use = locked(self._made / LOCK)
             return self._made
 
