@@ -11,7 +11,7 @@ from service.engine.cancellation import while_wanted
 from service.engine.text.respelling import may_be_respelled, respelled
 from service.engine.text.segmenter import list_marker, split_sentences
 from service.engine.text.sentence import Sentence
-from service.engine.text.short_strings import may_be_short, short_string
+from service.engine.text.short_strings import in_small_letters, is_short_line, may_be_short, short_string
 from service.engine.text.spelling import Spelling
 from service.engine.text.tokenizer import Tokenizer, Tokenizers, check_text
 from service.engine.text.valued_sentence import ValuedSentence, valued_sentence
@@ -85,7 +85,10 @@ def _segmented(
             last += 1
         own = _with_places(values[first:last], text[start:end], start, segmentation)
         spelled = _respelled(text[start:end], tokenizers, segmentation) if respell else []
-        if spelled:
+        line = _short_line(text, (start, end), tokenizers, segmentation) if segmentation.respell else None
+        if line is not None:
+            sentences.append(line.moved(start))
+        elif spelled:
             sentences += [sentence.moved(start) for sentence in spelled]
         elif own:
             sentences += _valued_sentences((text, own), (start, end), tokenizers, limits, segmentation)
@@ -108,6 +111,14 @@ def _respelled(text: str, tokenizers: Tokenizers, segmentation: SegmentationOpti
         parts = [one] if one else _segmented(text[start:end], tokenizers, alone)
         sentences += [part.moved(start) for part in parts]
     return sentences
+
+
+def _short_line(text: str, span: Span, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> Sentence | None:
+    """Return a line of a few words among others, such as a heading, as the same words alone are read."""
+    start, end = span
+    if segmentation.values is None or not is_short_line(text, start, end):
+        return None
+    return _read_otherwise(short_string, text[start:end], tokenizers, segmentation, segmentation.values)
 
 
 def _cut(text: str, span: Span, tokenizer: Tokenizer, segmentation: SegmentationOptions) -> Iterator[Sentence]:
@@ -156,10 +167,20 @@ def _read_otherwise(
     short = read_as(string, (rules.source, rules.target), tokenizers.source, values)
     if short is None:
         return None
-    read = _segmented(short.read, tokenizers, replace(segmentation, split=False))
-    if [each.text for each in read] != [short.read]:
+    sentence = _read_as(short, start, tokenizers, segmentation)
+    small = in_small_letters(short, rules.source)
+    rival = None if small is None or sentence is None else _read_as(small, start, tokenizers, segmentation)
+    return sentence if sentence is None or rival is None else replace(sentence, rivals=(rival,))
+
+
+def _read_as(
+    spelling: Spelling, start: int, tokenizers: Tokenizers, segmentation: SegmentationOptions
+) -> Sentence | None:
+    """Return a text in another spelling as one sentence; None if it would be several."""
+    read = _segmented(spelling.read, tokenizers, replace(segmentation, split=False))
+    if [each.text for each in read] != [spelling.read]:
         return None
-    return Sentence(string, start, read[0].ids, read[0].valued, short)
+    return Sentence(spelling.text, start, read[0].ids, read[0].valued, spelling)
 
 
 def cut_at_values(

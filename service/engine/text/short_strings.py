@@ -2,22 +2,36 @@
 
 Models of sentences have seldom seen them. So the model reads "Save changes" for "SAVE CHANGES" and for "Save Changes",
 and "Open" for "_Open…". Capitals, the mark of the keyboard shortcut and the end are put back afterwards; no target
-language but English has titles with a capital for each word. Texts that end like a sentence are no short strings. The
-functions have no side effects.
+language but English has titles with a capital for each word. Texts that end like a sentence are no short strings.
+
+One to three words with a capital are the hardest: models have seldom seen `World` alone, and often `world`. Both are
+read, and the likelier translation is taken. The functions have no side effects.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from service.bundle.wrapping import Span
+from service.engine.text.articles import begins_with_article
+from service.engine.text.german_capitals import is_capitalised
 from service.engine.text.replacements import replaced
-from service.engine.text.respelling import is_all_small, is_in_capitals, letters_of, usual_spelling, with_capitals
+from service.engine.text.respelling import (
+    is_all_small,
+    is_english_name,
+    is_in_capitals,
+    letters_of,
+    usual_spelling,
+    with_capitals,
+)
 from service.engine.text.spelling import WORD, Spelling, Words, is_within
 from service.engine.values.locales import language_of
 from service.engine.values.value import Value
 
 LONGEST = 100  # characters; nothing else is looked at in a longer text
 MOST_WORDS = 6  # of a string that gets no final stop; a title in capitals may have more
+MOST_OF_RIVALS = 3  # words of a string that is also read in small letters
+NEAR = 12  # characters around a range that say whether it is a line
 LEAST_CAPITALS = 3  # letters of a string in capitals: R&D is none
 LONGEST_SMALL_WORD = 3  # letters of a word that has no capital in a title
 _TAIL = re.compile(r"[ \u00a0\u202f]?(?::|…|\.\.\.)$")
@@ -29,6 +43,7 @@ _ACCELERATOR = re.compile(
 _ENTITY = re.compile(r"&#?\w{1,31};")
 _SENTENCE_END = re.compile(r"[.!?。！？]['\"»”’)\]]*$")
 _ENDS = frozenset(".!?。！？")
+_LINE_START, _LINE_END = re.compile(r"(?:^|[\n\r])\s*(?:\d{1,3}[.)])?[^\w\n\r]*$"), re.compile(r"\s*(?:[\n\r]|$)")
 _BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -38,6 +53,32 @@ def may_be_short(text: str) -> bool:
         return False
     end = text[-4:].rstrip()
     return end[-1:] not in _ENDS or end.endswith("...")
+
+
+def is_short_line(text: str, start: int, end: int) -> bool:
+    """Return whether a range of a text is a whole line of so few words that it is read in small letters, too."""
+    if end - start > LONGEST or text.count(" ", start, end) >= MOST_OF_RIVALS or not may_be_short(text[start:end]):
+        return False
+    before, after = text[max(0, start - NEAR) : start], text[end : end + NEAR]
+    return _LINE_START.search(before) is not None and _LINE_END.match(after) is not None and len(text) > end - start
+
+
+def in_small_letters(short: Spelling, source: str) -> Spelling | None:
+    """Return the other reading of a few words of which the first alone has a capital: in small letters.
+
+    None for any other string, and where the capital is no title's: German nouns, English names and months.
+    """
+    words = WORD.findall(short.read)
+    first, low = short.read[:1], short.read[:1].lower()
+    if not short.capital or not 0 < len(words) <= MOST_OF_RIVALS or not short.read.startswith(words[0]):
+        return None
+    if low == first or len(low) != 1 or not short.read[1:].islower():
+        return None
+    if language_of(source) == "de" and is_capitalised(words[0].lower(), "") is not False:
+        return None
+    if language_of(source) == "en" and is_english_name(words[0]):
+        return None
+    return replace(short, read=low + short.read[1:])
 
 
 def short_string(
@@ -78,16 +119,18 @@ def short_string(
     edits += [] if mark is None else [((mark, mark + 1), "")]
     edits += [] if tail is None else [(tail.span(), "")]
     read, replacements = replaced(small or text, sorted(edits))
+    capital = bool(free) and free[0] == words[0] and text[free[0][0]].isupper()
     return Spelling(
         text=text,
         read=read,
         replacements=tuple(replacements),
         capitals=capitals,
-        capital=bool(free) and free[0] == words[0] and text[free[0][0]].isupper(),
+        capital=capital,
         mark="" if mark is None else text[mark],
         letter="" if mark is None else text[mark + 1],
         tail="" if tail is None else _tail(tail[0], languages[1]),
         no_stop=no_stop,
+        no_article_of=languages[1] if capital and no_stop and not begins_with_article(text, languages[0]) else "",
         kept=tuple(value.written for value in values if not value.is_soft),
     )
 

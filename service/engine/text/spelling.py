@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from service.bundle.wrapping import Span
+from service.engine.text.articles import length_of_article
 from service.engine.text.replacements import Replacement, inverse, moved, replaced
 from service.engine.text.tokenizer import Decoded
 from service.engine.types import Token
@@ -35,6 +36,7 @@ class Spelling:
     letter: str = ""  # after the mark
     tail: str = ""  # as the target language writes it
     no_stop: bool = False  # a full stop or an exclamation mark that the model adds is left out
+    no_article_of: str = ""  # the target language, if an article of it that the model adds is left out
     kept: tuple[str, ...] = ()  # values that stay as they are, as the translation holds them
 
     def source_tokens(self, tokens: Sequence[Token], shift: int = 0) -> tuple[Token, ...]:
@@ -65,8 +67,11 @@ class Spelling:
                 character if is_within(at, kept) or len(character.upper()) > 1 else character.upper()
                 for at, character in enumerate(text)
             )
-        if self.capital and text[:1].islower() and not is_within(0, kept):
-            text = _with_capital(text)
+        begin = length_of_article(text, self.no_article_of) if self.no_article_of else 0
+        if begin:
+            edits.append(((0, begin), ""))
+        if self.capital and text[begin : begin + 1].islower() and not is_within(begin, kept):
+            text = text[:begin] + _with_capital(text[begin:])
         place = _place_of_mark(text, self.letter, kept) if self.mark else None
         if place is not None:
             edits.append(((place, place), self.mark))

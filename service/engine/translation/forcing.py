@@ -3,8 +3,11 @@
 A given translation belongs to one sentence, which is never split. The model reads the sentence as a translation does.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from service.bundle.alignment import alignment_weights
 from service.bundle.wrapping import Span
@@ -15,7 +18,7 @@ from service.engine.jobs import Hypothesis, ScoringRequest, ScoringResult, Weigh
 from service.engine.scheduling.interface import run_scoring, within
 from service.engine.search.options import normalised_score, over_vocabulary, penalty_of
 from service.engine.text.segmentation import readings
-from service.engine.text.sentence import Sentence, Translated
+from service.engine.text.sentence import Sentence, Translated, likeliest
 from service.engine.text.tokenizer import Decoded
 from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail, TranslationOptions
@@ -28,6 +31,7 @@ class GivenPair:
     source_text: str
     sentence: Sentence
     target: Decoded
+    rivals: tuple[GivenPair, ...] = ()  # the same pair in other readings of the sentence; the likeliest is taken
 
     @property
     def target_ids(self) -> tuple[int, ...]:
@@ -68,7 +72,13 @@ class Forcing:
         """Return a sentence with a given translation, in the tokenizer's own segmentation."""
         self.check_side(text)
         self.check_side(target_text, "target_text")
-        sentence, tokenizer = next(self._readings(text)), self.pair.tokenizers.target
+        first, *others = next(self._readings(text)).readings
+        pair, rivals = self._read(text, target_text, first), (self._read(text, target_text, other) for other in others)
+        return replace(pair, rivals=tuple(rivals))
+
+    def _read(self, text: str, target_text: str, sentence: Sentence) -> GivenPair:
+        """Return one reading of a sentence with a given translation."""
+        tokenizer = self.pair.tokenizers.target
         start, end = _without(target_text, text[: sentence.start], text[sentence.end :])
         info = self.pair.info
         languages = info.source_language, info.target_language
@@ -86,7 +96,7 @@ class Forcing:
                 f"target_ids must be tokens of {self.pair.name}, from 0 to {size - 1}, with </s> ({tokenizer.eos}) "
                 "only at the end: the ids of the target tokens of one sentence in the details of /translate."
             )
-        for sentence in self._readings(text):
+        for sentence in (reading for found in self._readings(text) for reading in found.readings):
             before, after = text[: sentence.start], text[sentence.end :]
             found = sentence.locate(ids, tokenizer, len(before))
             target = Decoded(before + found.text + after, found.tokens)
@@ -105,13 +115,15 @@ class Forcing:
 
     async def score(self, pairs: Sequence[GivenPair]) -> list[SentenceDetail]:
         """Return given translations with their scores."""
+        readings = [reading for pair in pairs for reading in (replace(pair, rivals=()), *pair.rivals)]
         if self.wanted.limit is not None:
-            for each in pairs:
+            for each in readings:
                 check_size(self.wanted.limit, len(each.sentence.ids), len(each.target.tokens))
         eos = self.pair.tokenizers.target.eos
-        closed = [ids if ids[-1:] == (eos,) else (*ids, eos) for ids in (each.target_ids for each in pairs)]
-        found = await self._run([(each.sentence.ids, ids) for each, ids in zip(pairs, closed, strict=True)])
-        return [self._detail(*each) for each in zip(pairs, found, strict=True)]
+        closed = [ids if ids[-1:] == (eos,) else (*ids, eos) for ids in (each.target_ids for each in readings)]
+        found = await self._run([(each.sentence.ids, ids) for each, ids in zip(readings, closed, strict=True)])
+        scored = zip(readings, found, strict=True)
+        return [self._detail(*_likeliest([*islice(scored, 1 + len(pair.rivals))])) for pair in pairs]
 
     async def occluded(self, found: AttentionMap, scored: SentenceDetail, options: AttentionOptions) -> AttentionMap:
         """Return what the translation's tokens lose without each part of the source; one scoring run takes several."""
@@ -148,6 +160,13 @@ class Forcing:
         source = given.source_text, given.sentence.source_tokens(self.pair.tokenizers.source), 0
         translated = Translated(given.sentence, (found,), found.logprobs, weights, scores)
         return translated.detail_of(source, (given.target.text, given.target.tokens, 0), self.pair.align.threshold)
+
+
+def _likeliest(scored: Sequence[tuple[GivenPair, ScoringResult]]) -> tuple[GivenPair, ScoringResult]:
+    """Return the reading of a sentence that a search would take for this translation, with its scores."""
+    pair, _ = scored[0]
+    repeated = pair.target.text.casefold() == pair.source_text.casefold()
+    return scored[likeliest([float(scores.logprobs.sum()) for _, scores in scored], repeated=repeated)]
 
 
 def _without(text: str, before: str, after: str) -> Span:

@@ -14,7 +14,7 @@ from service.engine.jobs import SentenceJob, SentenceResult, WeightSelection
 from service.engine.scheduling.interface import run_sentences, sentence_stages, within
 from service.engine.search.options import over_vocabulary, penalty_of, search_options
 from service.engine.text.segmentation import segment_text
-from service.engine.text.sentence import QualityOptions, Sentence, Translated, assemble
+from service.engine.text.sentence import QualityOptions, Sentence, Translated, assemble, likeliest
 from service.engine.text.value_keeper import ValueKeeper
 from service.engine.thread_pools import if_many
 from service.engine.translation.loaded_pair import LoadedPair
@@ -129,12 +129,28 @@ class SentenceRuns:
         if not sentences:
             return []
         pair, began = self.pair, time.monotonic()
-        work = len(sentences) * options.weight
-        results = await run_sentences(pair.worker, work, lambda: self.jobs(sentences, options))
-        for stage in sentence_stages(began, [sentence.ids for sentence in sentences], results, pair.name):
+        readings = [reading for sentence in sentences for reading in sentence.readings]
+        work = len(readings) * options.weight
+        results = await run_sentences(pair.worker, work, lambda: self.jobs(readings, options))
+        for stage in sentence_stages(began, [reading.ids for reading in readings], results, pair.name):
             pair.on_event(stage)
-        every = while_wanted(sentences)
-        return await if_many(work, lambda: [*map(self._translated, every, results, repeat(options))])
+
+        def likeliest_of_each() -> list[Translated]:
+            found = map(self._translated, readings, results, repeat(options))
+            every = while_wanted(sentences)
+            return [self._likeliest([*islice(found, len(sentence.readings))]) for sentence in every]
+
+        return await if_many(work, likeliest_of_each)
+
+    def _likeliest(self, found: Sequence[Translated]) -> Translated:
+        """Return the translation of a sentence that was read in one or several ways."""
+        target = self.pair.tokenizers.target
+        placed = [each for each in found if each.sentence.is_well_placed(each.ids, target)] or found
+        if len(placed) == 1:
+            return placed[0]
+        first = placed[0].sentence
+        repeated = first.translated(placed[0].ids, target).casefold() == first.text.casefold()
+        return placed[likeliest([sum(each.logprobs) for each in placed], repeated=repeated)]
 
     def _translated(self, sentence: Sentence, result: SentenceResult, options: TranslationOptions) -> Translated:
         pair, (best, *others) = self.pair, result.hypotheses
