@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from service.engine.text.short_strings import may_be_short, short_string
+from service.engine.text.short_strings import in_small_letters, is_short_line, may_be_short, short_string
 from service.engine.text.spelling import Spelling
 from service.engine.text.tokenizer import Decoded
 from service.engine.types import Token
@@ -113,3 +113,57 @@ def test_places_lead_back_to_the_text() -> None:
 
 def test_only_english_titles_are_read_in_small_letters() -> None:
     assert known_short("Save Changes", source="de").read == "Save Changes"
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "read"),
+    [
+        ("Save", "en", "save"),
+        ("SAVE FILE", "en", "save file"),
+        ("Save the file", "en", "save the file"),
+        ("Save File…", "en", "save file"),
+        ("Save all the changes", "en", None),  # as many words as a sentence has
+        ("save", "en", None),
+        ("Tom Smith", "en", None),  # a second capital
+        ("Monday", "en", None),  # English writes it so everywhere
+        ("USB", "en", None),
+        ("Haus", "de", None),
+        ("Traurig", "de", "traurig"),
+    ],
+)
+def test_a_few_words_with_a_capital_have_another_reading(text: str, source: str, read: str | None) -> None:
+    small = in_small_letters(known_short(text, source), source)
+    assert (small and small.read) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "translation", "target", "expected"),
+    [
+        ("Save", "le monde", "fr", "Monde"),
+        ("Save", "L'amour.", "fr", "Amour"),
+        ("SAVE", "le monde", "fr", "MONDE"),
+        ("The file", "le fichier", "fr", "Le fichier"),
+        ("Save", "Le", "fr", "Le"),
+        ("Save", "die Welt", "de", "Welt"),
+        ("Save", "der rote Hund", "de", "Der rote Hund"),  # "Rote Hund" would be wrong
+        ("save", "le monde", "fr", "le monde"),
+    ],
+)
+def test_a_title_without_an_article_gets_none(text: str, translation: str, target: str, expected: str) -> None:
+    assert written(text, translation, target) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "whole"),
+    [
+        ("Hello\nWorld", "World", True),
+        ("- Milk\n- Two eggs\n", "Two eggs", True),
+        ("1. World\n2. Dog", "Dog", True),
+        ("It is late. World\nDog", "World", False),
+        ("World", "World", False),  # a whole text is read as such
+        ("This is a line\nof text", "This is a line", False),
+    ],
+)
+def test_lines_of_a_few_words_are_found(text: str, line: str, whole: bool) -> None:
+    start = text.index(line)
+    assert is_short_line(text, start, start + len(line)) is whole
