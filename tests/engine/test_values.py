@@ -235,3 +235,38 @@ async def test_a_text_that_is_wrapped_at_its_very_end_is_translated(shipped: Tra
 async def test_the_model_alone_answers_with_values_off(shipped: Translator) -> None:
     alone = await texts_of(shipped, "OPEN THE WINDOW", options=TranslationOptions(values="off"))
     assert alone != await texts_of(shipped, "OPEN THE WINDOW")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("The word مرحبا means hello.", "مرحبا"),
+        ("The city תל אביב is big.", "תל אביב"),
+        ("He wrote Český.", "Český"),
+        ("The word Łódź means hello.", "Łódź"),
+        ("The flat has 54 m².", "54 m²"),
+        ("CO₂ is a gas.", "CO₂"),
+        ("the 1ˢᵗ of May", "1ˢᵗ"),
+        ("§ 5 of the law", "§ 5"),
+        ("Try the new FOOBAR® now!", "FOOBAR®"),
+        ("He works for the AT&T company.", "AT&T"),
+        ("He said 你好 to me.", "你好"),
+        ("It costs 5 ₿.", "5 ₿"),
+        ("Český", "Český"),
+    ],
+)
+async def test_words_with_letters_that_no_model_knows_arrive_as_they_are(
+    shipped: Translator, text: str, kept: str
+) -> None:
+    [found] = await shipped.translate([text])
+    assert found.text.count(kept) == 1
+    rest = found.text.replace(kept, "")
+    assert rest.isascii() or all(
+        letter in "àâçéèêëîïôöùûüÿœæÀÂÇÉÈÊËÎÏÔÖÙÛÜŸŒÆ’\u00a0\u202f«»" for letter in rest if not letter.isascii()
+    )
+
+
+async def test_letters_of_the_language_itself_are_translated(shipped: Translator) -> None:
+    [found] = await shipped.translate(["Hello François, the café is naïve."])
+    assert "café" in found.text
+    assert found.text != "Hello François, the café is naïve."

@@ -19,6 +19,7 @@ from service.engine.values.finder import ValueRules, find_values
 from service.engine.values.places import find_places
 from service.engine.values.stand_ins import CUT_KINDS
 from service.engine.values.terms import Glossary, with_terms
+from service.engine.values.unknown_words import unknown_words
 from service.engine.values.value import Kind, Value, shifted
 
 
@@ -56,7 +57,7 @@ def readings(text: str, tokenizers: Tokenizers, segmentation: SegmentationOption
         found = segment_text(text, tokenizers, options)
         if len(found) == 1:
             yield found[0]
-    values = _with_places(_values(text, whole), text, 0, whole)
+    values = _with_places(_values(text, tokenizers, whole), text, 0, whole)
     if values:  # what is cut off at the ends of a text stands within a part
         limits = whole.wrap_tokens, whole.wrap_tokens
         parts = [*_valued_sentences((text, values), (0, len(text)), tokenizers, limits, whole)]
@@ -69,7 +70,7 @@ def _segmented(
     text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions, respell: bool = False
 ) -> list[Sentence]:
     """Return the sentences of a text, some of them perhaps in another spelling; one of values alone is copied."""
-    values = _values(text, segmentation)
+    values = _values(text, tokenizers, segmentation)
     if segmentation.split:
         spans = split_sentences(text, segmentation.language, values or None)
     else:
@@ -128,11 +129,11 @@ def _cut(text: str, span: Span, tokenizer: Tokenizer, segmentation: Segmentation
         yield Sentence(text[each.start : each.end], each.start, each.ids)
 
 
-def _values(text: str, segmentation: SegmentationOptions) -> Sequence[Value]:
+def _values(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> Sequence[Value]:
     rules = segmentation.values
     values: Sequence[Value] = ()
     if rules is not None:
-        values = find_values(text, rules)
+        values = with_terms(find_values(text, rules), unknown_words(text, tokenizers.source.knows))
     if segmentation.glossary is not None:
         return with_terms(values, segmentation.glossary.find(text, segmentation.language))
     return values
@@ -163,7 +164,7 @@ def _read_otherwise(
         return None
     [(start, end)] = spans
     string = text[start:end]
-    values = _with_places(_values(string, segmentation), string, 0, segmentation)
+    values = _with_places(_values(string, tokenizers, segmentation), string, 0, segmentation)
     short = read_as(string, (rules.source, rules.target), tokenizers.source, values)
     if short is None:
         return None

@@ -34,6 +34,8 @@ from service.engine.types import Token
 from service.engine.values.constraints import TokenClasses
 
 _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
+MOST_CHARACTERS = 20_000  # whose knowledge is remembered
+_WITHIN_WORDS = frozenset(("Lu", "Ll", "Lt", "Lm", "No", "Nl", "So"))  # not Lo: a Chinese character is a piece alone
 _VISIBLE = frozenset("LNPS")  # first letters of the categories of Unicode
 KNOWN_WORDS, LONGEST_KNOWN = 4096, 40  # words whose ids are kept, and their characters: at most 2 MB
 _OPENERS = tuple("([{<«„“‚‘\"'’-–—−/~=+*_#@¿¡:")  # a value may follow these without a space
@@ -69,6 +71,7 @@ class Tokenizer:
         self._words = word_ids(self._library) if self._unk is None and cuts_at_spaces(self._library) else None
         self._longest_piece = max(map(len, vocabulary))
         self._known_word = functools.lru_cache(KNOWN_WORDS)(self._word)
+        self._known_characters: dict[str, bool] = {}
         self._bytes = {
             number: int(match[1], 16) for piece, number in vocabulary.items() if (match := _BYTE_PIECE.fullmatch(piece))
         }
@@ -112,6 +115,26 @@ class Tokenizer:
         return any(
             not any(number in each for each in none) and any(map(str.isalpha, self.piece(number))) for number in ids
         )
+
+    def knows(self, character: str) -> bool:
+        """Return whether the vocabulary has a character in a piece; if text has it within words, with other letters.
+
+        A letter that no piece joins to another one was hardly seen in training: ø in a model of English and German.
+        """
+        known = self._known_characters.get(character)
+        if known is None:
+            ids = self.word(character)
+            known = not any(number in self._bytes or number == self._unk for number in ids)
+            if unicodedata.category(character) in _WITHIN_WORDS:
+                known = known and character in self._joined
+            if len(self._known_characters) < MOST_CHARACTERS:
+                self._known_characters[character] = known
+        return known
+
+    @functools.cached_property
+    def _joined(self) -> frozenset[str]:
+        """Return the characters that pieces join with others: what text often has beside letters."""
+        return frozenset("".join(piece for piece in self._pieces if len(piece.removeprefix(SPACE_PIECE)) > 1))
 
     def writes_something(self, ids: Sequence[int]) -> bool:
         """Return whether anything of what tokens write is visible: bytes may form no character."""

@@ -116,6 +116,8 @@ CODE = (
     r"|(?<![\w.,:/-])\d+[A-Za-z][A-Za-z0-9]*(?:[-/_][A-Za-z0-9]+)*(?!\w)"
     r"|(?<![\w.,:/-])\d+(?:[-/][A-Za-z0-9]*[A-Za-z][A-Za-z0-9]*)+(?!\w)"
     r"|(?<![\w.,:/-])--?[a-z][\w-]*(?==)|(?<![\w-])--[a-z][\w-]+"
+    r"|(?<![\w&])[A-Z][A-Za-z]{0,4}&[A-Z][A-Za-z]{0,4}(?![\w&;])"  # R&D
+    r"|§{1,2}[ \u00a0\u202f]?\d{1,6}(?:\.\d{1,6}){0,3}[a-z]?(?!\w)"
 )
 EMOJI = (
     r"(?:[\U0001f1e6-\U0001f1ff]{2}|[0-9#*]\ufe0f?\u20e3|[\u00a9\u00ae\u203c\u2049\u2122\u2139]\ufe0f"
@@ -186,6 +188,6 @@ TRIGGERS: dict[Kind, re.Pattern[str]] = {
     Kind.ADDRESS: re.compile(r"[/\\@]|\w\.\w"),
     Kind.MENTION: re.compile("[@#]"),
     Kind.EMOJI: re.compile(r"[\u20e3\ufe0f\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"),
-    Kind.CODE: re.compile(r"[\d_]|--|\(\)|::|->"),
+    Kind.CODE: re.compile(r"[\d_&]|--|\(\)|::|->"),
 }
 """The characters without which a kind is not searched for; the other kinds need a digit."""
