@@ -16,7 +16,7 @@ from service.bundle.wrapping import Span
 
 _FILES = {"en": "english_contractions.txt", "fr": "french_accents.txt", "de": "german_accents.txt"}
 _LETTERS = re.compile("[a-z]+")
-_ACCENTED = re.compile(r"[À-ÖØ-öø-ÿŒœ]")
+_ACCENTED = re.compile(r"[À-ÖØ-öø-ÿŒœ\u0300-\u036f]")  # also decomposed, as macOS writes them
 _WHERE = re.compile(r"\A\W{0,9}[Oo](u) (?!bien|alors|celles?|celui|ceux|les?|un)")  # as a sentence begins
 _TO = re.compile(  # a that means to, not has
     r"(?<!\bil )(?<!\belle )(?<!\bon )(?<!\by )(?<!\bqui )(?<!\bnous )(?<!\blui )(?<!\ben )(?<!\bca )(?<!\bage )"

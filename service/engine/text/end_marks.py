@@ -5,29 +5,31 @@ import re
 from service.engine.values.locales import language_of
 
 MARKS = ".!?…"
-_END = re.compile(r"(?<![.!?…\s])[ \u00a0\u202f]?([.!?…])$")
+_END = re.compile(r"(?<![.!?…\s])[ \u00a0\u202f]?((?:[ \u00a0\u202f]?[!?]){2,9}|[.!?…])$")
+_BLANKS = re.compile(r"\s+")
 _SPACED = "!?"  # in French
 _OPENING = "¡¿"  # what they open would have to change with the end
 
 
 def with_end_mark(translation: str, source: str, language: str) -> str:
-    """Return a translation with the end mark of its source if both have a single one and they differ.
+    """Return a translation with the end marks of its source if both have some and they differ.
 
-    Where the source ends in a word, an exclamation mark is left out. Texts that end in a quotation, in brackets or in
-    several marks stay as they are.
+    Where the source ends in a word, an exclamation mark is left out. Texts that end in a quotation or in brackets stay
+    as they are.
     """
     own, found = _END.search(source), _END.search(translation)
     if found is None or any(mark in translation for mark in _OPENING):
         return translation
     if own is not None:
-        wanted = own[1]
+        wanted = _BLANKS.sub("", own[1])
     elif found[1] == "!" and source[-1:].isalnum() and "!" not in source:
         wanted = ""
     else:
         return translation
-    if wanted == found[1]:
+    written = _BLANKS.sub("", found[1])
+    if wanted == written == found[1]:
         return translation
-    space = " " if wanted and wanted in _SPACED and language_of(language) == "fr" else ""
+    space = " " if wanted[:1] in tuple(_SPACED) and language_of(language) == "fr" else ""
     return translation[: found.start()] + space + wanted
 
 

@@ -12,6 +12,9 @@ import unicodedata
 from dataclasses import dataclass
 from itertools import accumulate
 
+UNSEEN = "\u061c\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069"
+"""Marks of direction and word joiners, as in a pattern: nobody sees them, and models have not learnt them."""
+_UNSEEN = re.compile(f"[{UNSEEN}]")
 LONGEST_RUN = 30  # combining marks in a row
 JOINER = "\u034f"  # COMBINING GRAPHEME JOINER: it is invisible, and marks are not sorted across it
 _MARKS_IN_DISGUISE = "\u0f73\u0f75\u0f81"  # the only characters that are not marks but consist of marks
@@ -35,9 +38,13 @@ class NormalizedText:
 
 
 def normalize_nfc(text: str) -> NormalizedText:
-    """Return a text in NFC with the origin of each character, in time proportional to its length."""
+    """Return a text in NFC without unseen marks, and the origin of each character; the time is linear in the length."""
     if text.isascii():
         return NormalizedText(text)
+    return _without_unseen(_normalized(text))
+
+
+def _normalized(text: str) -> NormalizedText:
     cuts = _cuts(text)
     if not cuts:
         return _compose(text)
@@ -52,6 +59,15 @@ def normalize_nfc(text: str) -> NormalizedText:
     starts = tuple(start - before[start] for start, _ in spans)
     ends = tuple(end - before[end] for _, end in spans)
     return NormalizedText(composed.text, starts, ends)
+
+
+def _without_unseen(composed: NormalizedText) -> NormalizedText:
+    if not _UNSEEN.search(composed.text):
+        return composed
+    seen = [place for place, character in enumerate(composed.text) if not _UNSEEN.match(character)]
+    spans = [composed.original(place, place + 1) for place in seen]
+    text = "".join(composed.text[place] for place in seen)
+    return NormalizedText(text, tuple(start for start, _ in spans), tuple(end for _, end in spans))
 
 
 def has_long_run(text: str) -> bool:

@@ -15,7 +15,8 @@ from service.bundle.wrapping import Span
 from service.engine.text.accents import accents_by_place, differences, lacks_accents, with_accents
 from service.engine.text.german_capitals import is_capitalised, with_polite_forms, with_sharp_s
 from service.engine.text.replacements import replaced
-from service.engine.text.spelling import WORD, Spelling, Words
+from service.engine.text.short_forms import has_short_form, short_forms
+from service.engine.text.spelling import WORD, Spelling, Words, overlap
 from service.engine.values.locales import language_of
 from service.engine.values.value import DIGIT_KINDS, Value
 
@@ -59,7 +60,7 @@ def may_be_respelled(text: str, language: str) -> bool:
     """Return whether a text may have such a sentence; other texts pay no more than this for it."""
     language = language_of(language)
     odd = _CAPITALS.search(text) or _SPACED.search(text) or _SMALL.match(text)
-    return bool(odd) or _is_small(text, language) or lacks_accents(text, language)
+    return bool(odd) or _is_small(text, language) or lacks_accents(text, language) or has_short_form(text, language)
 
 
 def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: Sequence[Value] = ()) -> Spelling | None:
@@ -68,11 +69,7 @@ def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: S
     ``languages`` are those of the text and of its translation; ``values`` of the text are left alone.
     """
     protected = [(value.start, value.end) for value in values if value.kind not in DIGIT_KINDS]
-    words = [
-        word
-        for word in WORD.finditer(text)
-        if not any(word.start() < end and start < word.end() for start, end in protected)
-    ]
+    words = [word for word in WORD.finditer(text) if not any(overlap(word.span(), span) for span in protected)]
     language = language_of(languages[0])
     capitals = is_in_capitals([word[0] for word in words], tokenizer)
     careless = not capitals and text[-1:] in _MARKS and _knows_capitals(text, tokenizer)
@@ -84,12 +81,23 @@ def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: S
     elif capitals or loud:
         read = usual_spelling(text, spans, tokenizer, language, chosen=loud)
     mark = (_SPACED_STOP if language == "fr" else _SPACED_MARK).search(read) if capitals or careless else None
-    letters = letters_of(read, spans, language, respelled=read != text)
+    forms = short_forms_of(text, languages[0], protected)
+    letters = sorted([*letters_of(read, without(spans, forms), language, respelled=read != text), *forms])
     if read == text and mark is None and not letters:
         return None
     read, replacements = replaced(read, letters if mark is None else [*letters, (mark.span(), "")])
     kept = tuple(value.written for value in values if not value.is_soft and value.kind not in DIGIT_KINDS)
     return Spelling(text=text, read=read, replacements=tuple(replacements), capitals=capitals, kept=kept)
+
+
+def short_forms_of(text: str, language: str, protected: Sequence[Span]) -> list[tuple[Span, str]]:
+    """Return the ranges of a text's short forms outside of protected ranges, and what is read there."""
+    return [form for form in short_forms(text, language) if not any(overlap(form[0], span) for span in protected)]
+
+
+def without(words: Sequence[Span], forms: Sequence[tuple[Span, str]]) -> Sequence[Span]:
+    """Return the words of a text that are no part of its short forms."""
+    return [word for word in words if not any(overlap(word, span) for span, _ in forms)] if forms else words
 
 
 def letters_of(text: str, words: Sequence[Span], language: str, *, respelled: bool) -> list[tuple[Span, str]]:

@@ -16,15 +16,24 @@ import sentencex
 from service.bundle.wrapping import LINK, WORD, Span, may_hold_link, outside
 from service.engine.cancellation import check_wanted
 from service.engine.text.nfc import has_long_run
+from service.engine.text.short_forms import ends_short_form
+from service.engine.values.locales import language_of
 from service.engine.values.stand_ins import CUT_KINDS
 from service.engine.values.value import Value
 
 _LINE = re.compile(r"[^\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
-_MARKER = re.compile(r"\s*(?:[-*+•·–—>#]{1,6}|\(?\d{1,3}[.)])(?=\s)")
+_MARKER = re.compile(
+    r"\s*(?:[-*+•·–—>#]{1,6}|\(?\d{1,3}[.)]|\(?(?:[a-zA-Z]|[ivx]{1,5}|[IVX]{1,5})\)"
+    r"|(?:[a-h]|[IVX]{1,5}|[ivx]{2,5})\.(?=\s[A-Z]\w))(?=\s)"
+)
 _NUMBER_FOLLOWS = re.compile(
     r"\b(?:[Vv]ol|[Aa]rt|[Ss]ect?|[Cc]h|[Ee]q|[Nn]r|[Nn]o|[Ff]ig|[Pp]p?|[Cc]a|[Cc]f|approx)\.\s*$"
 )
 _DAY = re.compile(r"(?<!\d)\d{1,2}\.\s+$")
+_ORDINAL = re.compile(  # "der 2. Bundesliga", "im 19. Jahrhundert"
+    r"\b(?:[Dd](?:er|ie|as|em|en|es)|[Aa]m|[Ii]m|[Vv]om|[Zz]um|[Zz]ur|[Bb]eim|[Aa]ns|[Ii]ns"
+    r"|(?:[Ii]hr|[Ss]ein|[Mm]ein|[Dd]ein|[Uu]nser)(?:e[mnrs]?)?)\s\d{1,3}\.\s+$"
+)
 _MONTH = re.compile(r"(?:JANUAR|FEBRUAR|MÄRZ|APRIL|MAI|JUNI|JULI|AUGUST|SEPTEMBER|OKTOBER|NOVEMBER|DEZEMBER)\b")
 _FULL_WIDTH_ENDS = frozenset("。！？｡．…؟।॥」』）”")
 LONGEST = 4000  # characters that `sentencex` reads at once: it takes a time that grows with their square
@@ -84,7 +93,8 @@ def _ends(text: str, span: Span, language: str, values: Sequence[Value] | None) 
         return []
     ends: list[int] = []
     for position in list(accumulate(map(len, parts), initial=begin))[1:-1]:
-        if _may_end(text, ends[-1] if ends else begin, position) and not _overlapping(values or (), position, position):
+        within_value = _overlapping(values or (), position, position)
+        if not within_value and _may_end(text, ends[-1] if ends else begin, position, language):
             ends.append(position)
     return ends
 
@@ -113,10 +123,14 @@ def _left_alone(text: str, start: int, end: int, values: Sequence[Value] | None)
     return sorted([*words, *within])
 
 
-def _may_end(text: str, begin: int, position: int) -> bool:
+def _may_end(text: str, begin: int, position: int, language: str) -> bool:
     """Return whether a sentence may end before `position`: not inside a word, nor in "Vol. 3" or "5. MAI"."""
     before = max(begin, position - 40)
     if text[position].isdigit() and _NUMBER_FOLLOWS.search(text, before, position):
+        return False
+    if language_of(language) == "de" and _ORDINAL.search(text, before, position):
+        return False
+    if ends_short_form(text, before, position, language):
         return False
     if _MONTH.match(text, position) and _DAY.search(text, before, position):
         return False

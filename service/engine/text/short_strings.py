@@ -12,17 +12,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from service.bundle.vocabulary import INVISIBLE
 from service.bundle.wrapping import Span
 from service.engine.text.articles import begins_with_article
 from service.engine.text.german_capitals import is_capitalised
+from service.engine.text.nfc import UNSEEN
 from service.engine.text.replacements import replaced
 from service.engine.text.respelling import (
     is_all_small,
     is_english_name,
     is_in_capitals,
     letters_of,
+    short_forms_of,
     usual_spelling,
     with_capitals,
+    without,
 )
 from service.engine.text.spelling import WORD, Spelling, Words, is_within
 from service.engine.values.locales import language_of
@@ -41,7 +45,8 @@ _ACCELERATOR = re.compile(
     r"|(?<=\b[A-Z])[_~](?=[a-z])|(?<=\b[A-Z][a-z])[_~](?=[a-z])"  # E_xit, Re_name, but not file_name
 )
 _ENTITY = re.compile(r"&#?\w{1,31};")
-_SENTENCE_END = re.compile(r"[.!?。！？]['\"»”’)\]]*$")
+_UNSEEN = re.compile(f"[{UNSEEN}{INVISIBLE}]")
+_SENTENCE_END = re.compile(rf"[.!?。！？]['\"»”’)\]{UNSEEN}{INVISIBLE}]*$")
 _ENDS = frozenset(".!?。！？")
 _LINE_START, _LINE_END = re.compile(r"(?:^|[\n\r])\s*(?:\d{1,3}[.)])?[^\w\n\r]*$"), re.compile(r"\s*(?:[\n\r]|$)")
 _BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]")
@@ -51,7 +56,7 @@ def may_be_short(text: str) -> bool:
     """Return whether a text may be a short string; other texts pay no more than this for it."""
     if len(text) > LONGEST:
         return False
-    end = text[-4:].rstrip()
+    end = _UNSEEN.sub("", text[-8:]).rstrip()
     return end[-1:] not in _ENDS or end.endswith("...")
 
 
@@ -113,9 +118,11 @@ def short_string(
     elif language_of(languages[0]) == "en" and len(parts) == len(words):
         small = _of_title(text, parts, tokenizer)
     no_stop = 0 < len(words) <= MOST_WORDS
-    edits = letters_of(small or text, parts, languages[0], respelled=small is not None)
-    if mark is None and tail is None and small is None and not edits and not no_stop:
+    forms = short_forms_of(text, languages[0], protected)
+    edits = letters_of(small or text, without(parts, forms), languages[0], respelled=small is not None)
+    if mark is None and tail is None and small is None and not edits and not forms and not no_stop:
         return None
+    edits += forms
     edits += [] if mark is None else [((mark, mark + 1), "")]
     edits += [] if tail is None else [(tail.span(), "")]
     read, replacements = replaced(small or text, sorted(edits))

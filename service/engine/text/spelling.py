@@ -102,6 +102,11 @@ def _place_of_mark(text: str, letter: str, kept: Sequence[Span]) -> int | None:
     return next(iter((*starts, *same, *letters)), None)
 
 
+def overlap(one: Span, other: Span) -> bool:
+    """Return whether two ranges have a character in common."""
+    return one[0] < other[1] and other[0] < one[1]
+
+
 def is_within(position: int, ranges: Sequence[Span]) -> bool:
     """Return whether a place is in one of these ranges."""
     return any(start <= position < end for start, end in ranges)

@@ -174,7 +174,8 @@ class Rewording:
             return ()
         mark = target.piece(ids[-2])[-1:]
         first = "".join(map(target.piece, ids[:2])).lstrip(SPACE_PIECE)[:1]
-        if mark not in MARKS or (sentence.text.endswith(mark) and not first.islower()):  # nearly always, and quickly
+        usual = sentence.text.endswith(mark) and sentence.text[-2:-1] not in MARKS and not first.islower()
+        if mark not in MARKS or usual:  # nearly always, and quickly
             return ()
         text = sentence.translated(ids, target)
         wanted = with_capital(with_end_mark(text, sentence.text, self.pair.info.target_language), sentence.text)

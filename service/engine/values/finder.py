@@ -80,7 +80,7 @@ def _value(kind: Kind, match: re.Match[str], rules: ValueRules) -> Value | None:
     text = match.string
     if kind is Kind.SPOKEN_TIME:
         return spoken_value(match, rules.source, rules.target)
-    if kind is Kind.CODE and not _is_code(match[0]):
+    if kind is Kind.CODE and not (_is_code(match[0]) and not _is_grouped(match[0], rules.source)):
         return None
     if kind is Kind.ENTITY:
         start, end = _whole_word(text, start, end)
@@ -118,6 +118,11 @@ def _is_code(text: str) -> bool:
     return re.fullmatch(r"[a-z]{2,}-\d+\w?|\d+(?:-[a-z]{2,})+", text) is None
 
 
+def _is_grouped(text: str, language: str) -> bool:
+    """Return whether figures between points are one number, as a language writes thousands: 1.234.567."""
+    return not has_decimal_point(language) and re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}", text) is not None
+
+
 def _whole_word(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the range of the word that an entity is a part of: caf&eacute;."""
     word = re.compile(r"(?:\w|&#?\w{1,31};)*")
@@ -132,18 +137,26 @@ def _number(match: re.Match[str], rules: ValueRules) -> str:
         written = _FACTOR.sub(lambda factor: number_in(factor[0], rules.source, rules.target), match["product"])
         return percent_in(written, rules.target) if match["percent"] else written
     digits = match["signed"] or match["number"]
+    is_heading = not match.start() and _HEADING.match(match.string) is not None
     before = match.string[max(match.start() - 64, 0) : match.start()]
     named = _NUMBERED_WORD.search(before) or (has_decimal_point(rules.source) and _NAME.search(before))
-    as_it_is = not match["percent"] and "." in digits and named
+    as_it_is = not match["percent"] and "." in digits and (named or is_heading)
     written = digits if as_it_is else number_in(digits, rules.source, rules.target)
     written = (match["sign"] or "") + written
     return percent_in(written, rules.target) if match["percent"] else written
 
 
+_HEADING = re.compile(r"\d{1,2}\.\d{1,2} [A-Z]")  # 1.1 Introduction
 _FACTOR = re.compile(r"\d+(?:[.,]\d+)?")
+_PROGRAMS = (
+    r"Android|Chrome|CUDA|Debian|Django|Docker|Edge|Firefox|Go|iOS|iPadOS|Java|JavaScript|Kubernetes|LibreOffice|Linux|macOS|"
+    r"MySQL|Node(?:\.js)?|Office|PHP|PostgreSQL|Python|PyTorch|React|Ruby|Rust|Safari|TypeScript|Ubuntu|Windows|watchOS"
+)
+"""Names before a version at the start of a sentence, where every word has a capital."""
 _NUMBERED_WORD = re.compile(
-    r"\b(?:version|release|section|sect\.|chapter|chapitre|kapitel|abschnitt|figure|fig\.|table|tabelle|tableau|step|v\.?)"
-    r"\s?$|§\s?$",
+    r"\b(?:versions?(?: (?:below|above|before|after|from|since))?|release|section"
+    r"|sect\.|chapter|chapitre|kapitel|abschnitt|figure|fig\.|table|tabelle|tableau|step|v\.?)"
+    rf"\s?$|§\s?$|\b(?:{_PROGRAMS})\s(?:\d{{1,4}}\.\d{{1,4}}(?:,| or| and| to) ){{0,3}}$",
     re.IGNORECASE,
 )
 
@@ -152,7 +165,7 @@ def _amount(match: re.Match[str], rules: ValueRules) -> str:
     if _MAGNITUDE.match(match.string, match.end()):
         return match[0]
     number = number_in(match["sum"] or match["sum2"], rules.source, rules.target)
-    return amount_in(number, match["before"] or match["after"], rules.target)
+    return amount_in(number, match["code"] or match["before"] or match["after"], rules.target)
 
 
 def _time(match: re.Match[str], rules: ValueRules) -> str:

@@ -15,7 +15,8 @@ _OTHER_DIGITS = "\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\uff10-\uff
 HAS_DIGIT = re.compile(rf"[0-9{_FRACTIONS}{_OTHER_DIGITS}]")
 MAY_HOLD_VALUES = re.compile(
     rf"[\d{_FRACTIONS}{_OTHER_DIGITS}"
-    r"@#%&<{$\\/_~\u20e3\ufe0f\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]|\w\.\w|\(\)|--|->|::",
+    r"@#%&<{$\\/_~`|\u20e3\ufe0f\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]|\w\.\w|\(\)|--|->|::"
+    r"|\+\+|\[\[|(?:^|[\s(\[\"']):[A-Za-z_]",
     re.ASCII,
 )
 """A text without any of this holds no value, which is one scan to know."""
@@ -50,16 +51,20 @@ PLACEHOLDER = (
     r"|(?<![\w%])%[A-Za-z_]\w{1,60}%(?![\w%])"
     r"|(?<![\w%])(?:%(?:\d+\$)?[-+#0]?\d*(?:\.\d+)?(?:hh?|ll?|[zjtL])?[sdifgxXouceEaA@])+(?![A-Za-z])"
     r"|(?<![\w$])\$[A-Za-z_]\w{0,60}|__\w{1,60}__"
+    r"|\{\w[\w.]{0,60}\s?[,|][^{}\n]{1,60}\}"  # {count, number}, {name|upper}
+    r"|(?<![^\s(\[\"'])::?[A-Za-z_]\w{1,60}:?(?!\w)"  # :name of Laravel, :coffee: of chats
+    r"|(?<![\w%])%%(?!\w)|(?<![\w%])%\d{1,2}(?![\w%])|(?<![\w\\])\\\d(?!\w)"
 )
-_URL_END = r"""[^\s<>".,;:!?'\])}»…”’]"""
+_IN_BRACKETS = r"""\([^\s<>"»”()]{1,100}\)"""
+_URL = rf"""(?:[^\s<>"»”()]|{_IN_BRACKETS})*(?:{_IN_BRACKETS}|[^\s<>".,;:!?'\[(\])}}»…”’])"""
 ADDRESS = (
-    rf"""(?:\b[A-Za-z][A-Za-z+.-]{{1,20}}://|\bwww\.)[^\s<>"»”]*{_URL_END}"""
-    rf"""|\bmailto:[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}})+(?:\?[^\s<>"»”]*{_URL_END})?"""
+    rf"""(?:\b[A-Za-z][A-Za-z+.-]{{1,20}}://|\bwww\.){_URL}"""
+    rf"""|\bmailto:[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}})+(?:\?{_URL})?"""
     r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"
     r"""|\b[A-Za-z]:\\[^\s<>"|?*]*[^\s<>"|?*.,;:!)\]]"""
     r"""|\\\\[\w.-]{1,60}\\[^\s<>"|?*]*[^\s<>"|?*.,;:!)\]]"""
     r"""|(?<![\w./~@+%-])(?:~|\.{1,2})?/(?:[\w.@+%~-]{1,80}/)*[\w@+%~-]{1,80}(?:\.[\w-]{1,20})*/?(?=[\s.,;:!?)"'\]»”]|$)"""
-    rf"|(?<![\w@.-])(?:[\w-]{{1,63}}\.){{1,4}}(?:{_DOMAINS})(?![\w-])(?:/[^\s<>\"»”]*{_URL_END})?"
+    rf"|(?<![\w@.-])(?:[\w-]{{1,63}}\.){{1,4}}(?:{_DOMAINS})(?![\w-])(?:/{_URL})?"
     rf"|(?<![\w@/-])(?:[\w-]{{1,60}}/)*[\w-]{{1,60}}(?:\.[\w-]{{1,60}}){{0,3}}\.(?:{_FILE_ENDINGS})(?![\w-]|\.\w)"
 )
 MENTION = r"(?<![\w@./])@[A-Za-z_][\w.-]{0,59}(?<![.-])|(?<![\w#&])#\w{1,60}"
@@ -81,6 +86,7 @@ _SYMBOLS = r"[$€£¥₹₽₩₺₴₪฿₫]|(?:US|CA|AU|NZ|HK)\$"
 _CURRENCIES = r"EUR|USD|GBP|CHF|JPY|CAD|AUD|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF"
 AMOUNT = (
     r"(?P<before>(?<!\w)(?:SYMBOLS|(?:CURRENCIES)(?=[ \u00a0\u202f]?\d)))[ \u00a0\u202f]?(?P<sum>NUMERAL)(?!\w)"
+    r"(?:[ \u00a0\u202f]?(?P<code>CURRENCIES)(?!\w))?"
     r"|(?<![\w.,/:-])(?P<sum2>NUMERAL)[ \u00a0\u202f]?(?P<after>SYMBOLS|(?:CURRENCIES)(?!\w))"
 )
 _WITHIN = r"(?=[,;:?!–-]|[ \u00a0](?:[a-z0-9(&–-]|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|[A-Z]{2,4}\b))"
@@ -117,6 +123,8 @@ CODE = (
     r"|(?<![\w.,:/-])\d+(?:[-/][A-Za-z0-9]*[A-Za-z][A-Za-z0-9]*)+(?!\w)"
     r"|(?<![\w.,:/-])--?[a-z][\w-]*(?==)|(?<![\w-])--[a-z][\w-]+"
     r"|(?<![\w&])[A-Z][A-Za-z]{0,4}&[A-Z][A-Za-z]{0,4}(?![\w&;])"  # R&D
+    r"|``[^\n]{1,200}?``(?!`)|(?<!`)`[^`\n]{1,200}`(?!`)"  # code, as Markdown and programmers write it
+    r"|(?<![\w+#])[A-Z](?:\+\+|#)(?![\w+#])|(?<!\S)(?:\|\||&&)(?!\S)"  # C++, a || b
     r"|§{1,2}[ \u00a0\u202f]?\d{1,6}(?:\.\d{1,6}){0,3}[a-z]?(?!\w)"
 )
 EMOJI = (
@@ -183,11 +191,11 @@ TRIGGERS: dict[Kind, re.Pattern[str]] = {
     Kind.SPOKEN_TIME: re.compile(""),
     Kind.MARKED: re.compile("<"),
     Kind.TAG: re.compile("<"),
-    Kind.PLACEHOLDER: re.compile(r"[%{$]|__|\[\["),
+    Kind.PLACEHOLDER: re.compile(r"[%{$]|__|\[\[|:[A-Za-z_]|\\\d"),
     Kind.ENTITY: re.compile("&"),
     Kind.ADDRESS: re.compile(r"[/\\@]|\w\.\w"),
     Kind.MENTION: re.compile("[@#]"),
     Kind.EMOJI: re.compile(r"[\u20e3\ufe0f\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"),
-    Kind.CODE: re.compile(r"[\d_&]|--|\(\)|::|->"),
+    Kind.CODE: re.compile(r"[\d_&`|#]|--|\(\)|::|->|\+\+"),
 }
 """The characters without which a kind is not searched for; the other kinds need a digit."""

@@ -20,7 +20,8 @@ def unknown_words(text: str, is_known: Callable[[str], bool]) -> list[Value]:
     """
     if text.isascii():
         return []
-    unknown = "".join(letter for letter in sorted(set(text)) if _may_be_unknown(letter) and not is_known(letter))
+    characters = sorted(set(unicodedata.normalize("NFC", text)))
+    unknown = frozenset(each for each in characters if _may_be_unknown(each) and not is_known(each))
     return [*_words(text, unknown)] if unknown else []
 
 
@@ -30,13 +31,12 @@ def _may_be_unknown(character: str) -> bool:
     return not character.isascii() and (category[0] in "LMS" or category in ("No", "Nl"))
 
 
-def _words(text: str, unknown: str) -> Iterator[Value]:
-    letters = re.escape(unknown)
-    word = re.compile(rf"[\w{letters}]+(?:['’-][\w{letters}]+)*")
-    has_unknown = re.compile(f"[{letters}]")
+def _words(text: str, unknown: frozenset[str]) -> Iterator[Value]:
+    marks = {character for character in set(text) if unicodedata.category(character)[0] == "M"}  # no \w, but of a word
+    letters = re.escape("".join(sorted(unknown | marks)))
     start = end = 0
-    for match in word.finditer(text):
-        if not has_unknown.search(match[0]):
+    for match in re.finditer(rf"[\w{letters}]+(?:['’-][\w{letters}]+)*", text):
+        if unknown.isdisjoint(unicodedata.normalize("NFC", match[0])):
             continue
         if end and _BLANKS.fullmatch(text, end, match.start()):
             end = match.end()

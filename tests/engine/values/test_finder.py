@@ -301,3 +301,41 @@ def test_a_place_is_read_as_another_one_that_is_not_in_the_text(
     found = list(find_places(text, *pair))
     assert [each.written for each in found] == written
     assert [each.stand_in[0] for each in found] == read
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("Hello :name, you have :count.", [":name", ":count"]),
+        ("Good morning :coffee:", [":coffee:"]),
+        ("Note: this is at 10:30 :-)", ["10:30"]),
+        ("To [[name]] and %1 or %%", ["[[name]]", "%1", "%%"]),
+        ("{count, number} of {name|upper} and \\1", ["{count, number}", "{name|upper}", "\\1"]),
+        ("Use ``[^\\x00-\\x7F]`` for `old house`", ["``[^\\x00-\\x7F]``", "`old house`"]),
+        ("a || b, or C++ (C++ is not C#)", ["||", "C++", "C++", "C#"]),
+        ("R&D and AT&T of the Q&A", ["R&D", "AT&T", "Q&A"]),
+        ("Read § 5 and §§ 12.3a.", ["§ 5", "§§ 12.3a"]),
+        ("(https://en.wikipedia.org/wiki/Dog_(animal)).", ["https://en.wikipedia.org/wiki/Dog_(animal)"]),
+        ("(http://a.b/c) and www.a.b/c(d)", ["http://a.b/c", "www.a.b/c(d)"]),
+    ],
+)
+def test_placeholders_and_literals_of_programs_are_values(text: str, values: list[str]) -> None:
+    assert [value.text for value in find_values(text, ValueRules("en", "fr"))] == values
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "written"),
+    [
+        ("Die Stadt hat 1.234.567 Einwohner.", "de", "en", ["1,234,567"]),
+        ("Es kostet 1.250.000,50 Euro.", "de", "en", ["1,250,000.50"]),
+        ("Version 1.2.3 von 10.0.0.254", "de", "en", ["1.2.3", "10.0.0.254"]),
+        ("Python 3.11 or 3.12, and 2.5 cups", "en", "fr", ["3.11", "3.12", "2,5"]),
+        ("Firefox 102.0 is old.", "en", "de", ["102.0"]),
+        ("Add 2.5 cups.", "en", "fr", ["2,5"]),
+        ("1.1 Introduction", "en", "fr", ["1.1"]),
+        ("1.5 cups of milk", "en", "fr", ["1,5"]),
+        ("$204.72 USD", "en", "fr", ["204,72 USD"]),
+    ],
+)
+def test_numbers_from_a_million_versions_and_amounts(text: str, source: str, target: str, written: list[str]) -> None:
+    assert [value.written for value in find_values(text, ValueRules(source, target))] == written

@@ -1,0 +1,59 @@
+"""Short forms: what is read for them, and that their stops end no sentence."""
+
+import pytest
+
+from service.engine.text.replacements import replaced
+from service.engine.text.segmenter import list_marker, split_sentences
+from service.engine.text.short_forms import short_forms
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "read"),
+    [
+        ("Wir brauchen Obst, z. B. Äpfel.", "de", "Wir brauchen Obst, zum Beispiel Äpfel."),
+        ("Wir brauchen Obst, z.B. Äpfel.", "de-AT", "Wir brauchen Obst, zum Beispiel Äpfel."),
+        ("Es kostet ca. 5 Euro usw.", "de", "Es kostet etwa 5 Euro und so weiter."),
+        ("She likes fruit, e.g. apples.", "en", "She likes fruit, for example apples."),
+        ("cats vs. dogs", "en", "cats against dogs"),
+        ("Un fruit, p. ex. une pomme.", "fr", "Un fruit, par exemple une pomme."),
+        ("Das Wort Mioz. B.", "de", "Das Wort Mioz. B."),
+        ("ca. 5", "it", "ca. 5"),
+    ],
+)
+def test_the_words_are_read(text: str, language: str, read: str) -> None:
+    assert replaced(text, short_forms(text, language))[0] == read
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "sentences"),
+    [
+        ("Das gilt d. h. nur für Kinder.", "de", 1),
+        ("Das kostet ca. 5 Euro.", "de", 1),
+        ("Das ist evtl. Falsch.", "de", 1),
+        ("Er liest z. B. Bücher. Dann schläft er.", "de", 2),
+        ("Im 19. Jahrhundert war das anders.", "de", 1),
+        ("Sie spielt in der 2. Bundesliga.", "de", 1),
+        ("Ein Fan vom 1. FC Köln.", "de", 1),
+        ("Ich bin 19. Er ist 20.", "de", 2),
+    ],
+)
+def test_their_stops_and_those_of_ordinals_end_no_sentence(text: str, language: str, sentences: int) -> None:
+    assert len(split_sentences(text, language)) == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("a. Open the door.", "a."),
+        ("I. Introduction", "I."),
+        ("iv) fourth point", "iv)"),
+        ("B) the second", "B)"),
+        ("(c) the third", "(c)"),
+        ("12. the twelfth", "12."),
+        ("I like it.", ""),
+        ("i.e. this one", ""),
+        ("A dog. It sleeps.", ""),
+    ],
+)
+def test_letters_and_roman_numbers_mark_lists(text: str, mark: str) -> None:
+    assert text[: list_marker(text)] == mark
