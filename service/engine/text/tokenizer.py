@@ -133,8 +133,8 @@ class Tokenizer:
 
     @functools.cached_property
     def _joined(self) -> frozenset[str]:
-        """Return the characters that pieces join with others: what text often has beside letters."""
-        return frozenset("".join(piece for piece in self._pieces if len(piece.removeprefix(SPACE_PIECE)) > 1))
+        """Return the characters that pieces join with others, or that begin words: À, but not ø in English text."""
+        return frozenset("".join(piece for piece in self._pieces if len(piece) > 1))
 
     def writes_something(self, ids: Sequence[int]) -> bool:
         """Return whether anything of what tokens write is visible: bytes may form no character."""

@@ -233,7 +233,7 @@ _BASES: dict[str, Callable[[str], str]] = {
 
 
 def with_terms(values: Sequence[Value], terms: Sequence[Value]) -> tuple[Value, ...]:
-    """Return values and terms in order: a term wins over numbers and places in it, other values over a term."""
+    """Return values and terms in order: a term wins over numbers, places and unknown words in it, but over no other."""
     if not terms:
         return tuple(values)
     kept: list[Value] = []
@@ -243,7 +243,7 @@ def with_terms(values: Sequence[Value], terms: Sequence[Value]) -> tuple[Value, 
         last = bisect_left(values, term.end, first, key=lambda value: value.start)
         inner = values[first:last]
         kept += values[position:first]
-        weaker = all(value.kind in (Kind.NUMBER, Kind.PLACE) for value in inner)
+        weaker = all(value.kind in (Kind.NUMBER, Kind.PLACE, Kind.WORD) for value in inner)
         if weaker and all(term.start <= value.start and value.end <= term.end for value in inner):
             kept.append(term)
             position = last

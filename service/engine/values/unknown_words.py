@@ -28,6 +28,8 @@ def unknown_words(text: str, is_known: Callable[[str], bool]) -> list[Value]:
 def _may_be_unknown(character: str) -> bool:
     """Return whether a character is a letter, mark or symbol beyond ASCII, or a raised or Roman number."""
     category = unicodedata.category(character)
+    if unicodedata.decomposition(character).startswith("<fraction>"):  # ½ is a number
+        return False
     return not character.isascii() and (category[0] in "LMS" or category in ("No", "Nl"))
 
 
@@ -42,7 +44,7 @@ def _words(text: str, unknown: frozenset[str]) -> Iterator[Value]:
             end = match.end()
             continue
         if end:
-            yield Value(Kind.CODE, start, end, text[start:end], text[start:end])
+            yield Value(Kind.WORD, start, end, text[start:end], text[start:end])
         start, end = match.span()
     if end:
-        yield Value(Kind.CODE, start, end, text[start:end], text[start:end])
+        yield Value(Kind.WORD, start, end, text[start:end], text[start:end])

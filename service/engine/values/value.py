@@ -14,6 +14,7 @@ class Kind(StrEnum):
     AMOUNT = "amount"
     PHONE = "phone"
     CODE = "code"
+    WORD = "word"  # with letters that the vocabulary lacks
     ADDRESS = "address"
     PLACEHOLDER = "placeholder"
     TAG = "tag"
