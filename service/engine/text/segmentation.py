@@ -85,8 +85,8 @@ def _segmented(
         while last < len(values) and values[last].end <= end:
             last += 1
         own = _with_places(values[first:last], text[start:end], start, segmentation)
-        spelled = _respelled(text[start:end], tokenizers, segmentation) if respell else []
         line = _short_line(text, (start, end), tokenizers, segmentation) if segmentation.respell else None
+        spelled = _respelled(text[start:end], tokenizers, segmentation) if respell and line is None else []
         if line is not None:
             sentences.append(line.moved(start))
         elif spelled:

@@ -61,8 +61,13 @@ def may_be_short(text: str) -> bool:
 
 
 def is_short_line(text: str, start: int, end: int) -> bool:
-    """Return whether a range of a text is a whole line of so few words that it is read in small letters, too."""
-    if end - start > LONGEST or text.count(" ", start, end) >= MOST_OF_RIVALS or not may_be_short(text[start:end]):
+    """Return whether a range of a text is a whole line of so few words with a capital that it has two readings."""
+    if (
+        end - start > LONGEST
+        or text[start:end].islower()
+        or text.count(" ", start, end) >= MOST_OF_RIVALS
+        or not may_be_short(text[start:end])
+    ):
         return False
     before, after = text[max(0, start - NEAR) : start], text[end : end + NEAR]
     return _LINE_START.search(before) is not None and _LINE_END.match(after) is not None and len(text) > end - start
@@ -126,6 +131,7 @@ def short_string(
     edits += [] if mark is None else [((mark, mark + 1), "")]
     edits += [] if tail is None else [(tail.span(), "")]
     read, replacements = replaced(small or text, sorted(edits))
+    is_title = 0 < len(words) <= MOST_OF_RIVALS and len(free) == len(words) and text[words[0][0]].isupper()
     capital = bool(free) and free[0] == words[0] and text[free[0][0]].isupper()
     return Spelling(
         text=text,
@@ -137,7 +143,7 @@ def short_string(
         letter="" if mark is None else text[mark + 1],
         tail="" if tail is None else _tail(tail[0], languages[1]),
         no_stop=no_stop,
-        no_article_of=languages[1] if capital and no_stop and not begins_with_article(text, languages[0]) else "",
+        no_article_of=languages[1] if is_title and not begins_with_article(text, languages[0]) else "",
         kept=tuple(value.written for value in values if not value.is_soft),
     )
 
