@@ -51,11 +51,6 @@ def _english_names() -> frozenset[str]:
     return frozenset((Path(__file__).parent / "english_names.txt").read_text("utf-8").split())
 
 
-def is_english_name(word: str) -> bool:
-    """Return whether English writes a word with a capital wherever it stands."""
-    return re.split("['’]", word.lower())[0] in _english_names()
-
-
 def may_be_respelled(text: str, language: str) -> bool:
     """Return whether a text may have such a sentence; other texts pay no more than this for it."""
     language = language_of(language)
@@ -217,7 +212,7 @@ def _small(word: str, before: str, tokenizer: Words, language: str, *, first: bo
         return word
     capital = is_capitalised(known, before) if language == "de" else None
     if language == "en":
-        capital = is_english_name(known)
+        capital = re.split("['’]", known)[0] in _english_names()
     elif capital is None:  # a vocabulary that English shares with German knows many nouns better with a capital
         capital = pieces[known.capitalize()] < pieces[known]
     return word[:1].upper() + low[1:] if first or capital else low

@@ -169,7 +169,7 @@ def _read_otherwise(
     if short is None:
         return None
     sentence = _read_as(short, start, tokenizers, segmentation)
-    small = in_small_letters(short, rules.source)
+    small = in_small_letters(short, rules.source, tokenizers.source)
     rival = None if small is None or sentence is None else _read_as(small, start, tokenizers, segmentation)
     return sentence if sentence is None or rival is None else replace(sentence, rivals=(rival,))
 

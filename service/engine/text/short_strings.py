@@ -15,12 +15,10 @@ from dataclasses import replace
 from service.bundle.vocabulary import INVISIBLE
 from service.bundle.wrapping import Span
 from service.engine.text.articles import begins_with_article
-from service.engine.text.german_capitals import is_capitalised
 from service.engine.text.nfc import UNSEEN
 from service.engine.text.replacements import replaced
 from service.engine.text.respelling import (
     is_all_small,
-    is_english_name,
     is_in_capitals,
     letters_of,
     short_forms_of,
@@ -73,22 +71,21 @@ def is_short_line(text: str, start: int, end: int) -> bool:
     return _LINE_START.search(before) is not None and _LINE_END.match(after) is not None and len(text) > end - start
 
 
-def in_small_letters(short: Spelling, source: str) -> Spelling | None:
+def in_small_letters(short: Spelling, source: str, tokenizer: Words) -> Spelling | None:
     """Return the other reading of a few words of which the first alone has a capital: in small letters.
 
-    None for any other string, and where the capital is no title's: German nouns, English names and months.
+    None for any other string, and where the word has its capital in every place: German nouns, names, English months.
     """
-    words = WORD.findall(short.read)
+    words = [word.span() for word in WORD.finditer(short.read)]
     first, low = short.read[:1], short.read[:1].lower()
-    if not short.capital or not 0 < len(words) <= MOST_OF_RIVALS or not short.read.startswith(words[0]):
+    if not short.capital or not 0 < len(words) <= MOST_OF_RIVALS or words[0][0] > 0:
         return None
     if low == first or len(low) != 1 or not short.read[1:].islower():
         return None
-    if language_of(source) == "de" and is_capitalised(words[0].lower(), "") is not False:
+    small = low + short.read[1:]
+    if usual_spelling(small, words, tokenizer, source, sentence=False)[:1] != low:
         return None
-    if language_of(source) == "en" and is_english_name(words[0]):
-        return None
-    return replace(short, read=low + short.read[1:])
+    return replace(short, read=small)
 
 
 def short_string(

@@ -127,12 +127,13 @@ def test_only_english_titles_are_read_in_small_letters() -> None:
         ("Tom Smith", "en", None),  # a second capital
         ("Monday", "en", None),  # English writes it so everywhere
         ("USB", "en", None),
+        ("I open", "en", None),
         ("Haus", "de", None),
         ("Traurig", "de", "traurig"),
     ],
 )
 def test_a_few_words_with_a_capital_have_another_reading(text: str, source: str, read: str | None) -> None:
-    small = in_small_letters(known_short(text, source), source)
+    small = in_small_letters(known_short(text, source), source, Vocabulary())
     assert (small and small.read) == read
 
 
