@@ -10,9 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from service.api.app import job_runner
+from service.api.state import Service
+from service.documents.format import MIB
 from service.documents.jobs.job import from_json, to_json
 from service.documents.jobs.runner import JobRunner
 from service.documents.jobs.store import StoreFull
+from service.engine import EngineSettings, Registry
+from service.metrics import Metrics
+from service.settings import Settings
 from tests.support.jobs import LONG, Gate, dummy, finished, job_of, listed, runner_of, store_at
 from tests.support.polling import wait_until_async
 
@@ -57,6 +63,15 @@ def test_there_is_an_end_to_the_disk_space_of_jobs(tmp_path: Path) -> None:
     with pytest.raises(StoreFull):
         store.add(job_of(), b"x" * 200_000)
     store.add(job_of(), b"x" * 1000)
+
+
+def test_jobs_in_the_temporary_folder_leave_half_of_its_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(total=100 * MIB)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    for folder, most in ((None, 50), (tmp_path, 60)):
+        settings = Settings(models_dir=tmp_path, jobs_max_mb=60, jobs_dir=folder)
+        runner = job_runner(Service(settings, Registry(tmp_path, EngineSettings()), Metrics()))
+        assert runner.store.room.bytes == most * MIB
 
 
 def no_room(*_: object) -> None:

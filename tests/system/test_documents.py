@@ -1,6 +1,7 @@
 """Documents through the real server: clients as they are, and a restart in mid-job."""
 
 import json
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import httpx
 import pytest
 
 from tests.support.polling import wait_until
-from tests.support.server import ServerProcess, running_dummy
+from tests.support.server import ServerProcess, metric, running_dummy
 
 LONG = "".join(f"Sentence number {number}.\n" for number in range(100)).encode()
 PAIR = {"source": "en", "target": "fr"}
@@ -58,6 +59,18 @@ def test_no_name_or_text_of_a_document_is_in_the_log(server: ServerProcess) -> N
     expected = {("txt", "done"), ("docx", "refused")}
     wait_until(lambda: {(each["format"], each["outcome"]) for each in server.lines if "outcome" in each} >= expected)
     assert "SECRET" not in json.dumps(server.raw) + metrics
+
+
+def test_documents_go_on_when_the_process_that_reads_them_is_killed(server: ServerProcess) -> None:
+    def zygotes() -> list[int]:
+        return [child for child in server.children if b"zygote" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+    [zygote] = zygotes()
+    os.kill(zygote, signal.SIGKILL)
+    wait_until(lambda: metric(server.url, "document_processes_lost_total", process="zygote") == 1)
+    answer = httpx.post(f"{server.url}/translate_file", data=PAIR, files={"file": ("a.html", b"<p>Hello")}, timeout=60)
+    assert httpx.get(answer.json()["translatedFileUrl"]).content == b"<p>HELLO"
+    assert zygotes() != [zygote]
 
 
 def test_a_document_of_many_megabytes_is_taken(server: ServerProcess) -> None:

@@ -90,7 +90,7 @@ class JobStore:
         self._made: Path | None = None
         self._in_use: BinaryIO | None = None  # of a temporary folder
         self._making = threading.Lock()
-        self._room = room
+        self.room = room
         self.retention_seconds = retention_seconds
         self.clock = clock
 
@@ -130,7 +130,7 @@ class JobStore:
         """Keep a new job; raise StoreFull or OSError."""
         root = self._made_folder()
         ids = [*self.ids()]
-        if len(ids) >= self._room.jobs or self._size(ids) + len(data) > self._room.bytes:
+        if len(ids) >= self.room.jobs or self._size(ids) + len(data) > self.room.bytes:
             raise StoreFull
         folder = root / job.id
         folder.mkdir(mode=0o700)
