@@ -76,8 +76,10 @@ class EngineProcess(EngineCalls):
                 self._give_up(worker, f"It could not be loaded within {seconds:g} seconds.")
         # After a pause of the whole machine, every model gets the time to recover.
         paused, self._checked = now - self._checked >= SILENT_SECONDS / 2, now
+        if self.has_unread and not paused:
+            return  # the reports that this process is too busy to read say how the models are
         stalled = None if paused else self._stalled_worker(now)
-        if not paused and not self.has_unread and self._is_silent(now):
+        if not paused and self._is_silent(now):
             log.error("an engine process gives no sign of life; it is stopped", process=self.process_id)
             self._connection.kill()
         elif stalled is None:
