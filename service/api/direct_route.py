@@ -17,12 +17,15 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.api.context import RequestContext, context_of
-from service.api.request_body import read_fields
+from service.api.request_body import BODY, read_fields
 from service.api.schemas.common import Fields
 from service.api.state import Service
 from service.api.validation import parse
 from service.documents.jobs.runner import JobRunner
+from service.engine import TEXT_POOL
 from service.figures.renderer import FigureRenderer
+
+LARGE_BODY = 100_000  # bytes; the fields of a larger one are checked in a thread
 
 Call = Callable[[Request], Coroutine[Any, Any, Any]]
 
@@ -32,7 +35,11 @@ def reader_of(model: type[Fields]) -> Call:
 
     async def read(request: Request) -> Fields:
         fields: Mapping[str, Any] = await read_fields(request)
-        return parse(model.meant_by(fields), fields)
+
+        def checked() -> Fields:
+            return parse(model.meant_by(fields), fields)
+
+        return await TEXT_POOL.run(checked) if len(request.scope.get(BODY, b"")) > LARGE_BODY else checked()
 
     return read
 

@@ -85,13 +85,13 @@ class ServiceEngine:
             return ()
         return self._service.legs(*pair, model)
 
-    def glossary(self, job: Job) -> LoadedGlossary | None:
+    async def glossary(self, job: Job) -> LoadedGlossary | None:
         """Return the glossary of a job whose source language is known; raise InvalidGlossary."""
         if job.glossary is None:
             return None
         source = job.detected or job.source
         pair = self._service.languages.pair(source, job.target, direct=bool(job.model)) or (source, job.target)
-        return self._service.glossary(job.glossary, pair, self._service.legs(*pair, job.model))
+        return await self._service.glossary(job.glossary, pair, self._service.legs(*pair, job.model))
 
     async def detect(self, text: str) -> str | None:
         """Return the language of a text among those that are served, or None."""
@@ -110,7 +110,7 @@ async def jobs_if_offered(request: Request) -> JobRunner:
 OfferedJobsDep = Annotated[JobRunner, Depends(jobs_if_offered)]
 
 
-def job_of(wanted: DocumentRequest, service: Service, context: RequestContext, *, linked: bool = False) -> Job:
+async def job_of(wanted: DocumentRequest, service: Service, context: RequestContext, *, linked: bool = False) -> Job:
     """Return the job that a form asks for, checked in LibreTranslate's order; raise ApiError."""
     file: UploadedFile = wanted.file
     if not file.name or not file.content:
@@ -139,7 +139,7 @@ def job_of(wanted: DocumentRequest, service: Service, context: RequestContext, *
         linked=linked,
     )
     if source not in (AUTO, target):  # otherwise it is checked once the language is known
-        ServiceEngine(service).glossary(job)
+        await ServiceEngine(service).glossary(job)
     return job
 
 

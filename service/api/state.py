@@ -11,7 +11,7 @@ from service.api.languages import LanguageDetection, language_name
 from service.bundle.repository import Change
 from service.detection import Guess
 from service.embedding import Embedder
-from service.engine import EngineError, Glossary, Languages, ModelInfo, Pair, Translates
+from service.engine import TEXT_POOL, EngineError, Glossary, Languages, ModelInfo, Pair, Translates
 from service.glossaries.checks import Entries, InvalidGlossary, glossary_of
 from service.glossaries.folder import GlossaryFolder
 from service.logs import describe_exception, get_logger
@@ -45,8 +45,8 @@ class Service:
         self.glossaries = GlossaryFolder(self.settings.glossaries_dir)
         self.glossaries.reload()
 
-    def glossary(self, wanted: str | Entries | None, pair: Pair, legs: Sequence[Translates]) -> Glossary | None:
-        """Return the glossary that a request names or holds, for a pair; raise InvalidGlossary."""
+    async def glossary(self, wanted: str | Entries | None, pair: Pair, legs: Sequence[Translates]) -> Glossary | None:
+        """Return the glossary that a request names or holds, for a pair; raise InvalidGlossary or Overloaded."""
         if wanted is None:
             return None
         if len(legs) > 1:
@@ -54,7 +54,9 @@ class Service:
                 f"A glossary works in one translation, and {pair[0]} to {pair[1]} is translated in two, through "
                 f"{self.settings.pivot}. Send two requests, each with its own glossary."
             )
-        return self.glossaries.get(wanted, pair) if isinstance(wanted, str) else glossary_of(wanted)
+        if isinstance(wanted, str):
+            return self.glossaries.get(wanted, pair)
+        return await TEXT_POOL.run(lambda: glossary_of(wanted))
 
     @property
     def ready(self) -> bool:

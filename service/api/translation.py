@@ -75,7 +75,7 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> list[A
     async def translate_group(pair: Pair, numbers: Sequence[int]) -> None:
         legs, failed = service.legs(*pair, job.fields.model), service.failure_warnings(pair, job.fields.model)
         context.record_legs([leg.info for leg in legs])
-        glossary = service.glossary(job.fields.glossary, pair, legs)
+        glossary = await service.glossary(job.fields.glossary, pair, legs)
         options = job.options if glossary is None else replace(job.options, glossary=glossary)
         own = [found[number] for number in numbers]
         texts = [job.texts[number] for number in numbers]

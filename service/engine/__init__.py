@@ -8,6 +8,7 @@ import os
 
 from service.engine.attention.quality_signals import LEAST_ATTENTION as LEAST_ATTENTION
 from service.engine.cache import ResultCache as ResultCache
+from service.engine.cache import result_owner as result_owner
 from service.engine.cache import with_cache as with_cache
 from service.engine.cancellation import check_wanted as check_wanted
 from service.engine.cancellation import while_wanted as while_wanted

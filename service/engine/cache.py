@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -35,13 +36,17 @@ HYPOTHESIS_BYTES = 200
 TOKEN_BYTES = 40  # a number, and the reference to it
 FORM_BYTES = 300  # of one form of a value
 ARRAY_BYTES = 150  # of an array without numbers
+# Whose results the cache keeps and finds: the hash of an API key, so that no client learns from the time of an answer
+# what another one has sent; "": clients without a key, who share theirs.
+result_owner: ContextVar[str] = ContextVar("result_owner", default="")
 LARGEST_SHARE = 16  # a result that takes more than one part in so many is not kept
 
 
 class ResultKey(NamedTuple):
-    """All that a translation depends on; the deadline is not part of it."""
+    """All that a translation depends on, and whose it is; the deadline is not part of it."""
 
     scope: str  # the model as it runs: digest, device and precision
+    owner: str
     source_ids: tuple[int, ...]
     search: SearchOptions
     score: WeightSelection | None
@@ -49,8 +54,8 @@ class ResultKey(NamedTuple):
 
 
 def key_of(scope: str, job: SentenceJob) -> ResultKey:
-    """Return the key of a job's result."""
-    return ResultKey(scope, job.source_ids, job.search, job.score, job.values)
+    """Return the key of a job's result, for the owner who asks now."""
+    return ResultKey(scope, result_owner.get(), job.source_ids, job.search, job.score, job.values)
 
 
 class ResultCache:

@@ -6,12 +6,22 @@ The message is a sentence a person can act on.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from service.bundle.errors import BundleCorrupt as BundleCorrupt
 from service.bundle.errors import BundleError as BundleError
 from service.bundle.errors import BundleIncompatible as BundleIncompatible
 from service.bundle.errors import BundleMissing as BundleMissing
 from service.bundle.errors import EngineError as EngineError
 from service.bundle.errors import InvalidInput as InvalidInput
+
+AnyError = TypeVar("AnyError", bound=EngineError)
+
+
+def without_frames(error: AnyError) -> AnyError:
+    """Return an error that is kept, without tracebacks and causes: their frames would keep a model in memory."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 class EmptyInput(InvalidInput):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from service.bundle.load import Bundle, load_bundle, read_bundle
 from service.bundle.repository import BundleEntry, Change, find_bundles, load_entry, scan_bundles
-from service.engine.errors import BundleMissing, EngineError, EngineFailure, LastModel, UnknownModel
+from service.engine.errors import BundleMissing, EngineError, EngineFailure, LastModel, UnknownModel, without_frames
 from service.engine.events import EventListener, ignore_event
 from service.engine.languages.pairs import Pairs
 from service.engine.languages.tags import Languages
@@ -192,7 +192,7 @@ class Registry:
             if not isinstance(error, EngineError):
                 _LOG.exception("A bundle could not be loaded (%s)", found.path)
                 error = EngineFailure(f"{found.path}: it could not be loaded ({type(error).__name__}).")
-            self._refused[found.name] = error.with_traceback(None)  # the traceback would keep the model in memory
+            self._refused[found.name] = without_frames(error)
             return Change(found.name, "refused", digest, error)
         self._refused.pop(found.name, None)
         self._put(translator.name, translator)
@@ -232,6 +232,10 @@ class Registry:
     def resolve(self, source: str, target: str, model: str | None = None) -> AnyTranslator:
         """Return the translator for a pair: that of the model or architecture, else the default; see Pairs.resolve."""
         return self._served_pairs().resolve(source, target, model)
+
+    def default_name(self, source: str, target: str) -> str | None:
+        """Return the name of the model that translates one of the models' own pairs if none is named."""
+        return self._served_pairs().default_name((source, target))
 
     def failed_default(self, source: str, target: str) -> str | None:
         """Return the name of a pair's default if it has failed and another model translates in its place."""

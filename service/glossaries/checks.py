@@ -1,7 +1,7 @@
 """Makes a glossary of entries that a client or a file gives, or says what is wrong with them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 
 from service.engine import Glossary, InvalidInput, Term, while_wanted
 
@@ -44,11 +44,16 @@ def glossary_of(entries: Iterable[Entry]) -> Glossary:
                 "accepted forms.",
                 "A term has two translations.",
             )
-        if len(terms) > MOST_TERMS:
-            raise InvalidGlossary(f"The glossary has more than {MOST_TERMS} terms, which is the most accepted here.")
+        check_size(terms)
     if not terms:
         raise InvalidGlossary("The glossary has no terms; give at least one, or leave glossary out.")
     return Glossary(tuple(terms.values()))
+
+
+def check_size(terms: Sized) -> None:
+    """Raise InvalidGlossary for too many terms."""
+    if len(terms) > MOST_TERMS:
+        raise InvalidGlossary(f"The glossary has more than {MOST_TERMS} terms, which is the most accepted here.")
 
 
 def _check_number(source: str, targets: tuple[str, ...]) -> None:

@@ -1,5 +1,6 @@
 """Equal sentences are translated once: finished ones are kept within a limit of bytes, those of a call are shared."""
 
+import contextvars
 import tracemalloc
 from concurrent.futures import Future
 from dataclasses import replace
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.engine.cache import CachedWorker, ResultCache, bytes_of, key_of
+from service.engine.cache import CachedWorker, ResultCache, bytes_of, key_of, result_owner
 from service.engine.errors import EngineFailure, Overloaded
 from service.engine.events import EngineEvent, SentencesLookedUp
 from service.engine.jobs import Hypothesis, ScoringResult, SearchOptions, SentenceJob, SentenceResult, WeightSelection
@@ -133,6 +134,9 @@ def test_whatever_a_translation_depends_on_is_in_its_key_and_the_deadline_is_not
     }
     assert len(keys) == 7
     assert key_of("model", job(7, deadline=3.0)) in keys
+    another = contextvars.copy_context()
+    another.run(result_owner.set, "another client")
+    assert another.run(key_of, "model", job(7)) not in keys
 
 
 def test_the_least_recently_used_results_go_first_and_the_limit_holds() -> None:

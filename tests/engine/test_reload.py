@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import logging
 import shutil
 import threading
 import weakref
@@ -159,6 +160,43 @@ async def test_a_bundle_that_cannot_run_is_refused_before_anybody_meets_it(
     assert (change.outcome, type(change.error)) == ("refused", EngineFailure)
     assert registry.resolve("en", "fr") is served
     assert (registry.ready, registry.dead) == (True, False)
+
+
+@pytest.mark.parametrize("why", ["it hangs", "it fails"])
+async def test_a_bundle_that_is_refused_leaves_the_memory(
+    tmp_path: Path,
+    write_model: WriteModel,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    why: str,
+) -> None:
+    caplog.set_level(logging.CRITICAL, "service")  # a captured record would hold the frames of an error
+    go_on, opened = threading.Event(), []
+
+    def broken(bundle: Bundle, settings: ModelSettings) -> PlacedModel:
+        def run(what: str, rows: int) -> None:
+            if why == "it fails":
+                raise RuntimeError("no such operator")
+            go_on.wait(60)
+
+        model = load_scripted(bundle, settings)
+        model.before = run
+        opened.append(weakref.ref(model))
+        return model
+
+    monkeypatch.setattr("service.engine.thread_pools.GRACE_SECONDS", 0.0)
+    write_model(FR)
+    registry = Registry(tmp_path, EngineSettings(load_seconds=1.0))
+    await registry.start()
+    monkeypatch.setattr(onnx_model, "load_model", broken)
+    write_model(DE)
+    assert outcomes(await registry.reload(DE)) == {DE: "refused"}
+    go_on.set()
+    async with asyncio.timeout(10):
+        while opened[0]() is not None:
+            await asyncio.sleep(0.05)
+            gc.collect()
+    await registry.stop(0)
 
 
 async def test_a_bundle_whose_load_hangs_is_refused_in_time_and_holds_up_no_other(

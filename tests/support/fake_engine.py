@@ -226,6 +226,9 @@ class DummyRegistry:
     def models(self) -> list[ModelInfo]:
         return [translator.info for translator in self.translators.values()]
 
+    def default_name(self, source: str, target: str) -> str | None:
+        return self.resolve(source, target).info.name
+
     def resolve(self, source: str, target: str, model: str | None = None) -> DummyTranslator:
         pair = [t for t in self.translators.values() if (source, target) in t.info.pairs]
         if not pair:

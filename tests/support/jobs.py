@@ -74,7 +74,7 @@ class Models:
             raise UnsupportedPair("There is no model into xx.")
         return () if source == target else (self.translator,)
 
-    def glossary(self, job: Job) -> Glossary | None:
+    async def glossary(self, job: Job) -> Glossary | None:
         if job.glossary is None:
             return None
         entries = (("Sentence", (self.form,)),) if isinstance(job.glossary, str) else job.glossary

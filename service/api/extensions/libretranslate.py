@@ -95,7 +95,7 @@ async def translate_file(
     context: ContextDep,
 ) -> JSONResponse:
     """Translate a document, wait for it and return its address; a large document is better sent to `/jobs`."""
-    job = job_of(fields, service, context, linked=True)
+    job = await job_of(fields, service, context, linked=True)
     await submit(jobs, job, fields.file.content)
     try:
         finished = await context.deadline.wait_for(jobs.wait(job.id))

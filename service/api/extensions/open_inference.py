@@ -173,7 +173,7 @@ async def infer(info: ModelDep, wanted: InferenceRequest, service: ServiceDep, c
     fields = wanted.parameters
     pair = pair_of(fields, info)
     translator = service.registry.resolve(*pair, info.name)
-    glossary = service.glossary(fields.glossary, pair, [translator])
+    glossary = await context.deadline.wait_for(service.glossary(fields.glossary, pair, [translator]))
     options = search_options(fields, service.settings, glossary=glossary)
     tensors = await context.deadline.wait_for(infer_with(translator, wanted, options, context.deadline.at))
     head = {"model_name": info.name, "model_version": info.version}

@@ -10,11 +10,12 @@ from starlette.types import Scope
 
 from service.access.keys import KeyRing, digest
 from service.access.limits import Exceeded, RateLimits, parse_limits
-from service.api.context import context_of, header
+from service.api.context import RequestContext, context_of, header
 from service.api.errors import ApiError
 from service.api.paths import ADMIN, DIALECT, METRICS, is_public
 from service.api.request_body import FIELDS, read_fields
 from service.api.schemas.inference import LARGEST_SIZE, sizes
+from service.engine import result_owner
 from service.settings import Settings
 
 NO_KEY = "Please contact the server operator to get an API key"
@@ -72,7 +73,7 @@ class AccessRules:
             await self._limit(None, scope, 1)
             await self._fail(scope, WRONG_KEY, "invalid_key")
         await self._limit(owner, scope)
-        context_of(scope).key, context_of(scope).key_hash = owner, digest(key)
+        _record_key(context_of(scope), owner, key)
 
     async def after_body(self, scope: Scope) -> None:
         """Check access for a request whose body was read and may hold a key, and count it; raise ApiError."""
@@ -83,8 +84,9 @@ class AccessRules:
         keys = self.keys if context.key is None else None
         key = None if keys is None else key_in(fields)
         if keys is not None and key is not None:
-            context.key = keys.owner(key)
-            context.key_hash = None if context.key is None else digest(key)
+            owner = keys.owner(key)
+            if owner is not None:
+                _record_key(context, owner, key)
         await self._limit(context.key, scope, cost_of(fields))
         if context.key is not None:
             return
@@ -128,6 +130,12 @@ class AccessRules:
 
     def _failures(self, scope: Scope) -> str:
         return f"failures:{context_of(scope).address}"
+
+
+def _record_key(context: RequestContext, owner: str | None, key: str) -> None:
+    """Record who has sent a request, also for the cache, which answers each key with its own results."""
+    context.key, context.key_hash = owner, digest(key)
+    result_owner.set(context.key_hash)
 
 
 def is_open(scope: Scope) -> bool:

@@ -5,15 +5,16 @@ from typing import Any
 
 from fastapi import APIRouter
 from pydantic import Field
+from pydantic_core import to_json
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from service.api.direct_route import ServiceDep
 from service.api.languages import language_name
-from service.api.rendering import timestamp
+from service.api.rendering import REPRESENTATIONS, timestamp
 from service.api.schemas.common import Schema
 from service.api.state import Service
-from service.engine import ModelInfo, ModelState, ModelStateName, pairs_of
+from service.engine import ModelInfo, ModelState, ModelStateName, pairs_of, while_wanted
 
 router = APIRouter(tags=["Models"])
 
@@ -106,19 +107,21 @@ async def list_glossaries(service: ServiceDep) -> JSONResponse:
 
 
 @router.get("/models", response_model=ModelList)
-async def list_models(request: Request, service: ServiceDep) -> JSONResponse:
+async def list_models(request: Request, service: ServiceDep) -> Response:
     """List the loaded models, with their digests, devices, limits and model cards."""
     registry = service.registry
-    states = {state.name: state for state in registry.states()}
-    found = [describe(info, service, states[info.name]) for info in registry.models()]
+    states, models = {state.name: state for state in registry.states()}, registry.models()
+    is_packed = "gzip" in request.headers.get("accept-encoding", "")  # the cards of five models are 175 kB, packed 17
     processes = service.settings.engine_processes
-    # Undecided where the models run in this process, whatever the setting says: under Ray, for example.
-    answer = JSONResponse({"models": found, "engine_processes": 0 if processes == "auto" else processes})
-    answer.headers["Vary"] = "Accept-Encoding"
-    if "gzip" in request.headers.get("accept-encoding", ""):  # the cards of five models are 175 kB, packed 17
-        answer.body = gzip.compress(bytes(answer.body), 6)
-        answer.headers.update({"Content-Encoding": "gzip", "Content-Length": str(len(answer.body))})
-    return answer
+
+    def written() -> bytes:
+        found = [describe(info, service, states[info.name]) for info in while_wanted(models)]
+        # Undecided where the models run in this process, whatever the setting says: under Ray, for example.
+        body = to_json({"models": found, "engine_processes": 0 if processes == "auto" else processes})
+        return gzip.compress(body, 6) if is_packed else body
+
+    headers = {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if is_packed else {})
+    return Response(await REPRESENTATIONS.run(written), headers=headers, media_type="application/json")
 
 
 COPIED = ("name", "version", "architecture", "gallery", "digest", "precision", "device", "device_wanted", "provider")
@@ -130,7 +133,7 @@ def describe(info: ModelInfo, service: Service, state: ModelState) -> dict[str, 
         {
             "source": source,
             "target": target,
-            "default": not info.gallery and service.registry.resolve(source, target).info.name == info.name,
+            "default": service.registry.default_name(source, target) == info.name,
         }
         for source, target in pairs_of(info)
     ]

@@ -113,7 +113,7 @@ async def create_job(
     jobs: OfferedJobsDep, fields: DocumentRequest, service: ServiceDep, context: ContextDep
 ) -> JSONResponse:
     """Translate a document in the background; its format is that of its name. `GET /jobs/{id}` says how far it is."""
-    job = await submit(jobs, job_of(fields, service, context), fields.file.content)
+    job = await submit(jobs, await job_of(fields, service, context), fields.file.content)
     response = answer(job, jobs, 202)
     response.headers["Location"] = f"/jobs/{job.id}"
     return response

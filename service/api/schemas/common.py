@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, PydanticKnownError, from_json
 
 from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, Formality
-from service.glossaries.checks import Entries
+from service.glossaries.checks import Entries, check_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def empty_is_missing(value: object) -> object:
 
 
 Text = Annotated[str, Field(min_length=1)]
-_List = Annotated[list[str], Field(min_length=1)]
+_List = Annotated[list[str], Field(min_length=1, fail_fast=True)]
 _texts = (BeforeValidator(empty_is_missing), Accepts("a string or a list of strings"))
 Texts = Annotated[Text | _List, *_texts]
 TextsOrEmpty = Annotated[str | _List, *_texts]
@@ -169,6 +169,8 @@ def glossary_entries(value: object) -> object:
     """Return entries, also from an object or from JSON in a form, each with a list of targets; others as they are."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         value = json_of(value)
+    if isinstance(value, dict | list):
+        check_size(value)
     pairs = [list(pair) for pair in value.items()] if isinstance(value, dict) else value
     if not isinstance(pairs, list):
         return value
@@ -182,7 +184,7 @@ _TARGET = {"anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "item
 _PAIR = {"type": "array", "prefixItems": [{"type": "string"}, _TARGET], "minItems": 2, "maxItems": 2}
 _GLOSSARY = [{"type": "string"}, {"type": "object", "additionalProperties": _TARGET}, {"type": "array", "items": _PAIR}]
 Glossary = Annotated[
-    str | Entries | None,
+    str | Annotated[Entries, Field(fail_fast=True)] | None,
     BeforeValidator(glossary_entries),
     WithJsonSchema({"anyOf": [*_GLOSSARY, {"type": "null"}]}),
     Accepts(

@@ -3,7 +3,7 @@
 import math
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import FailFast, Field, PlainValidator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from service.api.schemas.common import (
@@ -108,7 +108,7 @@ class InferenceRequest(Fields):
     parameters: InferenceParameters = Field(
         default_factory=InferenceParameters, description="Decoding options; others are ignored"
     )
-    inputs: Annotated[list[InputTensor], Accepts("a list of objects")] = Field(
+    inputs: Annotated[list[InputTensor], FailFast(), Accepts("a list of objects")] = Field(
         description="One tensor `text` and, for forced decoding, one `target_text` of as many elements",
         json_schema_extra={
             "minItems": 1,
@@ -117,7 +117,7 @@ class InferenceRequest(Fields):
             "maxContains": 1,
         },
     )
-    outputs: Annotated[list[RequestedOutput], Accepts("a list of objects")] = Field(
+    outputs: Annotated[list[RequestedOutput], FailFast(), Accepts("a list of objects")] = Field(
         [],
         description="Default: `translation` and `score`; on request `attention` for one text at a time",
         json_schema_extra={"uniqueItems": True},

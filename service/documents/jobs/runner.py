@@ -36,6 +36,7 @@ from service.engine import (
     TextTranslator,
     TranslationOptions,
     ValueHandling,
+    result_owner,
     trim_memory,
 )
 from service.logs import describe_exception, get_logger
@@ -62,7 +63,7 @@ class Engine(Protocol):
     async def detect(self, text: str) -> str | None:
         """Return the language of a text among those that are served, or None."""
 
-    def glossary(self, job: Job) -> Glossary | None:
+    async def glossary(self, job: Job) -> Glossary | None:
         """Return the glossary of a job; raise EngineError."""
 
 
@@ -223,6 +224,7 @@ class JobRunner:
         if job.attempts >= MOST_ATTEMPTS:
             raise DocumentError("The server ended several times while it worked on this document, and gives it up.")
         job = replace(job, state="running", attempts=job.attempts + 1)
+        result_owner.set(job.owner or "")
         await in_files(lambda: self.store.save(job))
         options = ReadOptions(job.target, self._options.limits, job.columns, job.header, job.metadata)
         data = await in_files(lambda: self.store.read_input(job))
@@ -236,7 +238,7 @@ class JobRunner:
         """Return a job as it is when it is done, and the translations of the segments of its document."""
         job = await self._with_source(job, segments)
         legs = self._engine.legs(job.detected or job.source, job.target, job.model)
-        glossary = self._engine.glossary(job) if legs else None
+        glossary = await self._engine.glossary(job) if legs else None
         progress = Progress(self.store, replace(job, segments=len(segments)), digest_of(legs, glossary))
         if legs:
             known = await progress.begin()

@@ -9,13 +9,14 @@ the best, the one with the most attention heads comes first: it shows more. A mo
 precedes one with them. Ties are broken by name.
 """
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Generic, Protocol, Self, TypeVar
 
 from service.engine.errors import UnknownModel, UnsupportedLanguage, UnsupportedPair
-from service.engine.languages.tags import Languages, Pair, pairs_of
+from service.engine.languages.tags import Languages, Pair, canonical, pairs_of
 from service.engine.model_info import ModelInfo, ModelStateName
 
 # Metrics with higher values for better translations; others, such as TER, are not compared.
@@ -60,6 +61,7 @@ class Pairs(Generic[AnyServed]):
         for info in infos:
             for pair in dict.fromkeys(pairs_of(info)):
                 self._owners.setdefault(pair, []).append(info)
+        self._ranked: dict[Pair, list[ModelInfo]] = {}  # the default first
         self._translators: dict[Pair, list[AnyServed]] = {}  # of the pairs that have been requested
 
     def resolve(self, source: str, target: str, model: str | None = None) -> AnyServed:
@@ -87,6 +89,11 @@ class Pairs(Generic[AnyServed]):
             raise UnknownModel(f"There is no model {model[:64]!r} from {source} to {target}; available: {names}.")
         return named[0]
 
+    def default_name(self, pair: Pair) -> str | None:
+        """Return the name of the model that `resolve` returns for one of the pairs of the models, if none is named."""
+        usual = [self._by_name[info.name] for info in self._in_order(pair) if not info.gallery]
+        return _first_working(usual).info.name if usual else None
+
     def failed_default(self, source: str, target: str) -> AnyServed | None:
         """Return the default of a pair if it has failed and another model translates in its place."""
         pair = self._languages.pair(source, target)
@@ -96,9 +103,13 @@ class Pairs(Generic[AnyServed]):
     def _fitting(self, pair: Pair) -> list[AnyServed]:
         """Return the translators of a pair, the default first."""
         if pair not in self._translators:
-            ranked = in_order(self._owners.get(pair, ()), self._preferred, pair)
-            self._translators[pair] = [self._by_name[info.name].for_pair(*pair) for info in ranked]
+            self._translators[pair] = [self._by_name[info.name].for_pair(*pair) for info in self._in_order(pair)]
         return self._translators[pair]
+
+    def _in_order(self, pair: Pair) -> list[ModelInfo]:
+        if pair not in self._ranked:
+            self._ranked[pair] = in_order(self._owners.get(pair, ()), self._preferred, pair)
+        return self._ranked[pair]
 
 
 def _first_working(translators: Sequence[AnyServed]) -> AnyServed:
@@ -148,13 +159,16 @@ def scores(info: ModelInfo, pair: tuple[str, str]) -> dict[Test, float]:
         return {}
     found: dict[Test, float] = {}
     measured: set[Test] = set()  # those of which `found` has the precision that runs
-    other = tuple(f".{source}-{target}" for source, target in pairs_of(info) if (source, target) != pair)
+    own, every = "{}-{}".format(*pair), _names(info.sources, info.targets)
     for entry in entries:
         name, metric, score = str(entry["test_set"]), str(entry["metric"]).casefold(), float(entry["score"])
-        if metric not in METRICS or not math.isfinite(score) or name.startswith("development/") or name.endswith(other):
+        of_pair = name.rpartition(".")[2]
+        if metric not in METRICS or not math.isfinite(score) or name.startswith("development/"):
+            continue
+        if of_pair in every and of_pair != own and "." in name:
             continue
         parts = (entry.get("signature") or "").split("|")
-        name = name.removesuffix(".{}-{}".format(*pair))
+        name = name.removesuffix(f".{own}")
         test = (name, metric, "|".join(part for part in parts if not part.startswith("version:")))
         runs = entry.get("precision") == info.precision
         if test not in found or (runs and test not in measured):
@@ -162,6 +176,13 @@ def scores(info: ModelInfo, pair: tuple[str, str]) -> dict[Test, float]:
         if runs:
             measured.add(test)
     return found
+
+
+@functools.lru_cache(maxsize=64)
+def _names(sources: tuple[str, ...], targets: tuple[str, ...]) -> frozenset[str]:
+    """Return the pairs of these languages as names of test sets have them: de-en."""
+    own, others = (tuple(map(canonical, tags)) for tags in (sources, targets))
+    return frozenset(f"{source}-{target}" for source in own for target in others if source != target)
 
 
 def comparison_tests(cards: Sequence[Mapping[Test, float]]) -> list[Test]:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from service.engine.errors import DeadlineExceeded, EngineError, ModelNotOpened, NotReady, Overloaded
+from service.engine.errors import DeadlineExceeded, EngineError, ModelNotOpened, NotReady, Overloaded, without_frames
 from service.engine.lazy.memory import MEBIBYTE
 from service.engine.scheduling.admission import LONGEST_WAIT
 
@@ -236,7 +236,7 @@ class OpenModels:
                 _LOG.exception("The model %s could not be opened", model.name)
                 error = EngineError(f"It could not be opened ({type(error).__name__}).")
             _LOG.error("The model %s was not opened: %s", model.name, error.message)
-            model.error, model.retry_at = error.with_traceback(None), self._clock() + RETRY_SECONDS
+            model.error, model.retry_at = without_frames(error), self._clock() + RETRY_SECONDS
             model.state = "closed"
             self._models.remove(model)
         else:

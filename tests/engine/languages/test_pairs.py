@@ -93,6 +93,23 @@ def test_a_model_of_a_hundred_languages_makes_only_the_pair_that_is_requested() 
         pairs.resolve("xba", "xba")
 
 
+def test_the_defaults_of_all_pairs_are_found_in_linear_time_and_no_pair_is_made() -> None:
+    def seconds(languages: int) -> float:
+        codes = tuple(f"x{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(languages))
+        one, other = (model(name, **{f"set_{codes[0]}_{codes[1]}": 30.0}) for name in ("a-en-fr", "b-en-fr"))
+        for each in (one, other):
+            each.info = replace(each.info, source_languages=codes, target_languages=codes)
+        pairs = Pairs((one, other))
+        began = time.process_time()
+        defaults = {pairs.default_name(pair) for pair in one.info.pairs}
+        took = time.process_time() - began
+        assert defaults == {"a-en-fr"}
+        assert one.asked == other.asked == []
+        return took
+
+    assert min(seconds(60) / seconds(30) for _ in range(3)) < 9  # 4 times as many pairs; the square took 16 times
+
+
 def languages(*pairs: tuple[str, str], pivot: str | None = None) -> Languages:
     """Return the languages of models with these pairs."""
     plain = info_of("transformer-en-fr")
