@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from service.settings import Settings
 
 MIB = 1_048_576
+MOST_LINES = 500_000
 UNPACKED = 10  # times the size of the largest file
 
 
@@ -68,6 +69,12 @@ def limited(segments: Iterable[str], limits: Limits) -> Iterator[str]:
             raise _too_large(limits.segments, "paragraphs")
         check_characters(characters, limits)
         yield segment
+
+
+def check_lines(text: str) -> None:
+    """Raise DocumentTooLarge if a text has too many lines, whether they have words or not."""
+    if text.count("\n") + text.count("\r") > MOST_LINES:
+        raise _too_large(MOST_LINES, "lines")
 
 
 def check_characters(characters: int, limits: Limits) -> None:

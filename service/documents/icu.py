@@ -18,8 +18,8 @@ TOKEN = re.compile(
     r"(?P<head>\{\s*[\w.-]+\s*,\s*(?:plural|selectordinal|select)\s*,(?:\s*offset\s*:\s*\d+)?)"
     r"|(?P<end>\})|(?P<text>''|'[{}#|][^']*'|\{[^{}']*\}|[^{}']+|')"
 )
-CASE = re.compile(r"\s*(?:=\d+|[\w-]+)\s*\{")
-CLOSE = re.compile(r"\s*\}")
+CASE = re.compile(r"(?<!\s)\s*+(?:=\d++|(?<![\w-])[\w-]++)\s*+\{")
+CLOSE = re.compile(r"(?<!\s)\s*+\}")
 WORD = re.compile(r"[^\W\d_]")
 KEPT = re.compile(rf"'[{{}}#|][^'\n]*'|#|{PLACEHOLDER.pattern}")
 DEEPEST = 10

@@ -22,7 +22,7 @@ from service.documents.formats.markdown_inline import BEFORE, fragment_of, split
 from service.documents.fragments import has_words, plain
 from service.markup.document import escape
 
-FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$\r?\n?", re.DOTALL | re.MULTILINE)
+FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$\r?\n?", re.DOTALL | re.MULTILINE)
 DESCRIBED = re.compile(
     r"""^(?:title|description)[ \t]*[:=][ \t]*"""
     r"""(?P<value>"(?P<double>(?:[^"\\\r\n]|\\["\\])*)"|'(?P<single>(?:[^'\r\n]|'')*)'"""
@@ -35,7 +35,7 @@ MEANS_MORE = re.compile(r"""^["'>|&*!%@`\[\]{}#,?:-]|[ \t]#|:(?:[ \t]|$)""")  # 
 FOOTNOTE = "\ue000^"  # instead of [^ for the parser, which would take a footnote for a link
 TEMPLATE = re.compile(r"\{\{|\{%")  # of Hugo, Jinja and the like, which HTML would escape
 LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
-HEADING = re.compile(r".*?#{1,6}[ \t]+")
+HEADING = re.compile(r"\A.*?#{1,6}[ \t]+")
 
 
 def read(data: bytes, options: ReadOptions) -> MarkdownDocument:

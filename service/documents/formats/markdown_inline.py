@@ -17,8 +17,8 @@ KEPT = re.compile(
 ESCAPED = re.compile(r"[\\`*\[\]]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|~(?=~)|(?<=~)~|&(?=#?\w{1,31};)")
 BEFORE = re.compile(r"(?:\[[ xX]\]|\ue000\^[^\]\s]{1,80}\]:)[ \t]+")
 """What stands before the text of a paragraph: a box to tick, or the name of a footnote."""
-FIRST_SIGN = re.compile(r"\s*(?=[-+>#=|:])")
-FIRST_NUMBER = re.compile(r"(\s*\d{1,9})(?=[.)](?:\s|$))")
+FIRST_SIGN = re.compile(r"\A\s*+(?=[-+>#=|:])")
+FIRST_NUMBER = re.compile(r"\A(\s*+\d{1,9})(?=[.)](?:\s|$))")
 
 
 def split_at_breaks(children: Sequence[Token]) -> list[list[Token]]:

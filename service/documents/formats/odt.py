@@ -33,7 +33,7 @@ CODE_STYLE = re.compile(r"^(?:Preformatted|Source)|code|verbatim", re.IGNORECASE
 LOADED = frozenset(
     {f"{TEXT}section-source", f"{DRAW}object", f"{DRAW}floating-frame", f"{DRAW}plugin", f"{DRAW}applet"}
 )
-REMOTE = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|//|\.\./\.\./)", re.IGNORECASE)
+REMOTE = re.compile(r"\A\s*+(?:[a-z][a-z0-9+.-]*:|//|\.\./\.\./)", re.IGNORECASE)
 
 
 def _read(data: bytes, options: ReadOptions, kind: str) -> OdtDocument:

@@ -40,7 +40,7 @@ overwrite_configuration(
 logging.getLogger("pypdf").disabled = True  # its warnings quote the file
 
 
-def read(data: bytes, _options: ReadOptions) -> TextDocument:
+def read(data: bytes, options: ReadOptions) -> TextDocument:
     """Return the text of a file; raise DocumentError."""
     if b"%PDF-" not in data[:1024]:
         raise BrokenDocument("The document is not a PDF.")
@@ -57,7 +57,7 @@ def read(data: bytes, _options: ReadOptions) -> TextDocument:
     text = "\n\n".join(page for page in pages if page)
     if not any(character.isalpha() for character in text):
         raise UnsupportedDocument(TEXT)
-    return TextDocument(text.encode("utf-8", "replace").decode() + "\n", Encoding())
+    return TextDocument(text.encode("utf-8", "replace").decode() + "\n", Encoding(), options)
 
 
 def _pages(data: bytes) -> list[str]:

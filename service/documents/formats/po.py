@@ -6,14 +6,14 @@ Placeholders stay, and markup inside a text follows its words. Each line of a te
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polib
 
 from service.documents.encodings import Encoding, decode
 from service.documents.errors import BrokenDocument
-from service.documents.format import ReadOptions, base, check_target
-from service.documents.messages import Line, Notation, joined, parts_of
+from service.documents.format import ReadOptions, base, check_lines, check_target, limited
+from service.documents.messages import Line, Notation, Part, joined, parts_of
 
 CHARSET = re.compile(rb'"Content-Type:[^"]*charset=([\w.:-]{1,40})', re.IGNORECASE)
 PLURALS = re.compile(r"nplurals\s*=\s*(\d)")
@@ -33,6 +33,7 @@ def read(data: bytes, options: ReadOptions) -> PoDocument:
     text, encoding = decode(data, named)
     if "msgid" not in text or "\n" not in text:  # without a line end, polib would take the text for a path
         raise BrokenDocument("The document is not a catalogue of gettext: it has no msgid.")
+    check_lines(text)
     try:
         catalogue = polib.pofile(text, check_for_duplicates=False)
     except (OSError, ValueError, IndexError, KeyError) as error:
@@ -41,22 +42,27 @@ def read(data: bytes, options: ReadOptions) -> PoDocument:
         raise BrokenDocument(f"The catalogue has a syntax error{where}; msgfmt --check shows it.") from None
     if not named:
         catalogue.metadata["Content-Type"] = "text/plain; charset=UTF-8"
-    return PoDocument(catalogue, text, encoding, options.target)
+    return PoDocument(catalogue, text, encoding, options)
 
 
 class PoDocument:
     """The entries of a catalogue that have no translation."""
 
-    def __init__(self, catalogue: polib.POFile, text: str, encoding: Encoding, target: str) -> None:
+    def __init__(self, catalogue: polib.POFile, text: str, encoding: Encoding, options: ReadOptions) -> None:
         self._catalogue = catalogue
         self._text = text
         self._encoding = encoding
-        self._target = target
-        check_target(catalogue.metadata.get("Language"), target)
+        self._target = options.target
+        check_target(catalogue.metadata.get("Language"), options.target)
         self._open = [entry for entry in catalogue if not entry.obsolete and _is_empty(entry)]
-        self._forms = [[parts_of(text, Notation()) for text in _sources(entry)] for entry in self._open]
-        parts = (part for forms in self._forms for form in forms for part in form)
-        self.segments: Sequence[str] = [part.fragment for part in parts if isinstance(part, Line)]
+        self._forms: list[list[list[Part]]] = []
+        self.segments: Sequence[str] = [*limited(self._read(), options.limits)]
+
+    def _read(self) -> Iterator[str]:
+        """Collect the forms of the open entries, and yield their fragments."""
+        for entry in self._open:
+            self._forms.append([parts_of(text, Notation()) for text in _sources(entry)])
+            yield from (part.fragment for form in self._forms[-1] for part in form if isinstance(part, Line))
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the catalogue; if nothing was open, with the same bytes."""

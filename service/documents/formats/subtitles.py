@@ -8,27 +8,28 @@ from __future__ import annotations
 import re
 import textwrap
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from service.documents.encodings import Encoding, decode
 from service.documents.errors import BrokenDocument
-from service.documents.format import ReadOptions
+from service.documents.format import Limits, ReadOptions, check_lines, limited
 from service.documents.fragments import Tags, as_it_is, from_markup, has_words, render
 from service.markup.document import escape
 from service.markup.tokens import unescape
 
-TIMING = re.compile(r"\s*(?:\d+:)?\d{1,2}:\d{2}[,.]\d{1,3}\s*-->\s*(?:\d+:)?\d{1,2}:\d{2}[,.]\d{1,3}")
+TIMING = re.compile(r"\A\s*+(?:\d+:)?\d{1,2}:\d{2}[,.]\d{1,3}\s*-->\s*(?:\d+:)?\d{1,2}:\d{2}[,.]\d{1,3}")
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
 TAG = re.compile(r"</?[A-Za-z][^<>]*>|</?\d[\d:.]*>|\{\\[^{}]*\}")
-DASH = re.compile(r"\s*(?:[-–—]|>>)\s*")
+DASH = re.compile(r"\A\s*+(?:[-–—]|>>)\s*")
 
 
-def read(data: bytes, _options: ReadOptions) -> SubtitleDocument:
+def read(data: bytes, options: ReadOptions) -> SubtitleDocument:
     """Return the cues of a file; a file that begins with WEBVTT is WebVTT, where text has HTML's references."""
     text, encoding = decode(data)
+    check_lines(text)
     is_vtt = text.startswith("WEBVTT")
-    document = SubtitleDocument(text, encoding, is_vtt)
+    document = SubtitleDocument(text, encoding, options.limits, is_vtt=is_vtt)
     if text.strip() and not document.cues and not is_vtt:
         raise BrokenDocument("The document has no subtitles: no line has two times with --> between them.")
     return document
@@ -48,16 +49,23 @@ class Turn:
 class SubtitleDocument:
     """A file in lines, and the turns among them."""
 
-    def __init__(self, text: str, encoding: Encoding, is_vtt: bool) -> None:
+    def __init__(self, text: str, encoding: Encoding, limits: Limits, *, is_vtt: bool) -> None:
         self._encoding = encoding
         self._is_vtt = is_vtt
         found = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
         self._lines = [line for line, _ in found]
         self._ends = [end for _, end in found]
         self.cues = self._cues()
-        turns = [turn for first, last in self.cues for turn in self._turns(first, last)]
-        self.turns = [turn for turn in turns if has_words(turn.fragment)]
-        self.segments: Sequence[str] = [turn.fragment for turn in self.turns]
+        self.turns: list[Turn] = []
+        self.segments: Sequence[str] = [*limited(self._read(), limits)]
+
+    def _read(self) -> Iterator[str]:
+        """Collect the turns that have words, and yield their fragments."""
+        for first, last in self.cues:
+            for turn in self._turns(first, last):
+                if has_words(turn.fragment):
+                    self.turns.append(turn)
+                    yield turn.fragment
 
     def _cues(self) -> list[tuple[int, int]]:
         """Return the ranges of the lines below each timing, up to an empty line."""

@@ -7,36 +7,44 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from service.documents.encodings import Encoding, decode
-from service.documents.format import ReadOptions
-from service.documents.fragments import has_words, plain
+from service.documents.format import ReadOptions, check_lines, limited
+from service.documents.fragments import plain
 from service.markup.document import escape
 
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
 LEAST_WRAPPED = 40  # characters of a line that was broken because it was full
 ENDS = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*\s*$""")
-ITEM = re.compile(r"\s*(?:[-*+•·–—>#|]|\(?\w{1,3}[.)]\s)")
+ITEM = re.compile(r"\A\s*+(?:[-*+•·–—>#|]|\(?\w{1,3}[.)]\s)")
 
 
-def read(data: bytes, _options: ReadOptions) -> TextDocument:
+def read(data: bytes, options: ReadOptions) -> TextDocument:
     """Return a text in UTF-8, or in UTF-16 with a byte order mark."""
-    return TextDocument(*decode(data))
+    return TextDocument(*decode(data), options)
 
 
 class TextDocument:
     """A text in groups of lines."""
 
-    def __init__(self, text: str, encoding: Encoding) -> None:
+    def __init__(self, text: str, encoding: Encoding, options: ReadOptions) -> None:
+        check_lines(text)
         self._encoding = encoding
         found = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
         groups = paragraphs([line for line, _ in found])
         self._ends = [end for _, end in found]
         self._groups = groups
-        joined = [escape(group[0] if len(group) == 1 else " ".join(map(str.strip, group))) for group in groups]
-        self._translated = [number for number, fragment in enumerate(joined) if has_words(fragment)]
-        self.segments: Sequence[str] = [joined[number] for number in self._translated]
+        self._translated: list[int] = []  # numbers of groups
+        self.segments: Sequence[str] = [*limited(self._read(), options.limits)]
+
+    def _read(self) -> Iterator[str]:
+        """Yield the groups that have words as fragments."""
+        for number, group in enumerate(self._groups):
+            text = group[0] if len(group) == 1 else " ".join(map(str.strip, group))
+            if any(map(str.isalpha, text)):
+                self._translated.append(number)
+                yield escape(text)
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the text with the same line ends, as far as there are as many lines."""

@@ -31,8 +31,8 @@ ANDROID = re.compile(
     r"(?:!--|(?:string|item)(?=[\s>])((?:[^<>\"']++|\"[^\"<]*+\"|'[^'<]*+')*+)(?<!/)>"
     r"|(string-array|plurals|integer-array|array)\b([^<>]*+)>)"
 )
-RAW = re.compile(r"\s*<!\[CDATA\[([^<>]*)\]\]>\s*")
-ELSEWHERE = re.compile(r"\s*[@?][\w.+:]+/|[\s\S]*<!")  # a reference to another resource; parts that are no text
+RAW = re.compile(r"(?<!\s)\s*+<!\[CDATA\[([^<>\]]*+(?:\](?!\]>)[^<>\]]*+)*+)\]\]>\s*+")
+ELSEWHERE = re.compile(r"\A\s*+[@?][\w.+:]++/|\A[\s\S]*<!")  # a reference to another resource; parts that are no text
 STAYS = re.compile(r"""\btranslatable\s*=\s*["']false""")
 STRINGSDICT = re.compile(
     r"<(?P<name>!--)|<key>(?:NSStringLocalizedFormatKey|zero|one|two|few|many|other)</key>\s*<string>([^<]*)</string>"

@@ -22,7 +22,7 @@ LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?")
 SAFE = re.compile(r"[^\W\d_](?:[^\n:#,\[\]{}\"'&*!|>%@`\\-]|(?<=\w)[-'](?=\w))*(?<!\s)")  # needs no quotes
 WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 NO_TEXT = re.compile(r":\w+|(?:%[-^0_#]?[A-Za-z]|[^\w%])+")  # a symbol; a form of dates
-PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # anchor and tag
+PROPERTIES = re.compile(r"\A(?:[&!]\S*+\s++)*+")  # anchor and tag
 DEEPEST = 100
 NO_LANGUAGE = "The document is not YAML of Rails: it has not one language, such as en:, at its top."
 
