@@ -1,6 +1,8 @@
 """``evaluate`` and ``align`` as a user types them, on a run folder with an untrained network."""
 
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from service.bundle.manifest import GoldRate
 from tests.support.exported import recipe_of
 from tests.support.tiny_networks import bahdanau, transformer
 from tests.training.commands import call, lines
+from training.cli.captions import captions
+from training.cli.pooling import pooling
 from training.data.subwords import train_tokenizer
 from training.export.card_inputs import read_alignment, read_scores
 from training.export.manifest import next_version
@@ -186,3 +190,8 @@ def test_versions_count(tmp_path: Path) -> None:
     manifest.write_text('{"version": "2026-b"}')
     with pytest.raises(ValueError, match="version '2026-b', which is not a whole number: give --version"):
         next_version(tmp_path)
+
+
+@pytest.mark.parametrize("command", [captions, pooling], ids=["captions", "pooling"])
+def test_a_graph_that_is_shipped_is_not_replaced_by_default(command: Callable[..., None]) -> None:
+    assert inspect.signature(command).parameters["output"].default.parts[0] == "runs"

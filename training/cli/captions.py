@@ -17,9 +17,7 @@ SEED = 1_000_000_007
 
 
 def captions(
-    output: Annotated[Path, typer.Option(help="Folder of the graphs and their figures.")] = Path(
-        "models/gallery/gallery-captions"
-    ),
+    output: Annotated[Path, typer.Option(help="Folder of the graphs and their figures.")] = Path("runs/captions"),
     kinds: Annotated[list[str] | None, typer.Option("--kind", help="soft or hard; by default both.")] = None,
     updates: Annotated[int, typer.Option(min=1, help="Of each network, with 48 new pictures.")] = 2000,
 ) -> None:

@@ -9,8 +9,8 @@ from training.pooling import KERNELS, KernelPooling, export_pooling, learn_width
 
 
 def pooling(
-    output: Annotated[Path, typer.Option(help="The graph that GET /pooling runs.")] = Path(
-        "service/pooling/pooling.onnx"
+    output: Annotated[Path, typer.Option(help="The graph; GET /pooling runs service/pooling/pooling.onnx.")] = Path(
+        "runs/pooling.onnx"
     ),
 ) -> None:
     """Learn the width of every kernel by leave-one-out, and export attention pooling as a graph of a few kB."""
@@ -20,5 +20,6 @@ def pooling(
         error = pooling_error(KernelPooling(examples, kernel, width), left_out=True).item()
         typer.echo(f"{kernel}: width {width:.4f}, leave-one-out error {error:.4f}")
     content = export_pooling(examples, widths).SerializeToString(deterministic=True)
+    output.parent.mkdir(parents=True, exist_ok=True)
     output.write_bytes(content)
     typer.echo(f"{output}: {len(content)} bytes")

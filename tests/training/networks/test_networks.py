@@ -6,7 +6,7 @@ import torch
 
 from tests.support.tiny_networks import VARIANTS, VOCABULARY, network
 from training.data.batching import Batch, collate
-from training.networks.attention import valid_positions
+from training.networks.attention import masked_softmax, valid_positions
 from training.networks.build import build_network
 from training.recipe import BahdanauConfig, TransformerConfig
 from training.trainer.loss import smoothed_cross_entropy
@@ -30,6 +30,28 @@ def test_steps_give_what_teacher_forcing_gives(config: Config) -> None:
         logits, state, attention = net.step(tokens, state, memory)
         torch.testing.assert_close(logits, expected[:, position])
         torch.testing.assert_close(attention, decoded.cross_attention[:, :, :, position])
+
+
+def test_two_layers_have_the_shapes_of_the_textbook() -> None:
+    """d2l.ai checks its Seq2SeqAttentionDecoder with these sizes: output 4 × 7 × 10, two states of 4 × 16."""
+    sizes = {"embedding": 8, "encoder_hidden": 16, "decoder_hidden": 16, "attention_size": 16}
+    layers = {"encoder_layers": 2, "decoder_layers": 2, "bidirectional": False, "start": "copy", "output": "linear"}
+    net = build_network(BahdanauConfig.model_validate({"kind": "bahdanau", **sizes, **layers}), 10)
+    sentences = torch.zeros(4, 7, dtype=torch.long)
+    memory = net.encode(sentences, torch.full((4,), 7))
+    assert net.logits(net.decode(sentences, memory).hidden).shape == (4, 7, 10)
+    assert memory.arrays[0].shape == (4, 7, 16)
+    assert [tuple(state.shape) for state in net.start(memory)[:-1]] == [(4, 16), (4, 16)]
+
+
+def test_every_query_may_have_a_length_of_its_own() -> None:
+    """The example of d2l.ai's masked_softmax."""
+    valid = valid_positions(torch.tensor([[1, 3], [2, 4]]), 4)
+    weights = masked_softmax(torch.rand(2, 2, 4), valid)
+    assert (weights > 0).sum(-1).tolist() == [[1, 3], [2, 4]]
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 2))
+    rows = valid_positions(torch.tensor([2, 3]), 4)
+    assert rows.tolist() == [[True, True, False, False], [True, True, True, False]]
 
 
 @variants
