@@ -210,3 +210,9 @@ def test_marked_elements_follow_their_mark() -> None:
     details = [detail(unit.text, f"maintenant {sign}", "2-0 1-1")]
     written = markup.write(unit, f"maintenant {sign}", details)
     assert unmark(written, elements) == "<b>maintenant</b> <code>ls -l</code>"
+
+
+@pytest.mark.parametrize("number", ["7", "9" * 5_000])
+def test_a_mark_that_a_glossary_writes_stays_text(number: str) -> None:
+    written = f"&lt;dnt&gt;\ue000{number}\ue000&lt;/dnt&gt;"
+    assert unmark(written, ["<code>ls -l</code>"]) == written

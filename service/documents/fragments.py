@@ -19,7 +19,7 @@ Thing = TypeVar("Thing")
 
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # in XML
 MAX_DEPTH = 50  # spans in spans
-NUMBER = re.compile(r"<\w+ (\d+)")
+NUMBER = re.compile(r"<\w+ ([0-9]{1,9})(?![0-9])")
 # In the texts of programs; placeholders must arrive unchanged.
 PLACEHOLDER = re.compile(
     r"%%"

@@ -18,7 +18,9 @@ from service.markup.placing import write
 LONGEST = 60  # characters of a placeholder
 _PRIVATE = "\ue000"  # no text has this character, or it is left alone
 _MARK = re.compile(
-    re.escape(escape(f"<dnt>{_PRIVATE}")) + rf"(\d+){_PRIVATE}[^<>&]{{0,{LONGEST}}}" + re.escape(escape("</dnt>"))
+    re.escape(escape(f"<dnt>{_PRIVATE}"))
+    + rf"([0-9]{{1,9}}){_PRIVATE}[^<>&]{{0,{LONGEST}}}"
+    + re.escape(escape("</dnt>"))
 )
 _CONTENT = re.compile(rf">([%{{$][^<>&]{{0,{LONGEST - 1}}})<")  # a placeholder: the engine reads a count as a number
 
@@ -88,7 +90,12 @@ def mark(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
 
 def unmark(document: str, elements: Sequence[str]) -> str:
     """Return a written document with its elements in the place of their marks."""
-    return _MARK.sub(lambda found: elements[int(found[1])], document) if elements else document
+
+    def element(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return elements[number] if number < len(elements) else found[0]  # a glossary may write anything
+
+    return _MARK.sub(element, document) if elements else document
 
 
 def _marked(unit: Unit, elements: list[str]) -> Unit:

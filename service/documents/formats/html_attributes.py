@@ -62,6 +62,8 @@ class Attributes:
 
         def value(found: re.Match[str]) -> str:
             number = int(found[1])
+            if number >= len(self._raw):
+                return found[0]  # a glossary may write anything
             raw, new = self._raw[number], translations[number]
             if new == self.segments[number]:
                 return raw
