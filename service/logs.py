@@ -75,7 +75,7 @@ def configure_logging(
     Without a stream, lines go to standard output, written in a thread; `on_drop` is called with the number of lines
     that are dropped because nobody reads them.
     """
-    out = stream if stream is not None else LogWriter(sys.stdout.fileno(), on_drop, _say_dropped)
+    out = stream if stream is not None else _standard_output(on_drop)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -99,6 +99,15 @@ def configure_logging(
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     _redirect_libraries()
+
+
+def _standard_output(on_drop: Callable[[int], object]) -> TextIO | LogWriter:
+    """Return a writer of standard output; the stream itself if it is no file, as in a notebook."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except OSError:
+        return sys.stdout
+    return LogWriter(descriptor, on_drop, _say_dropped)
 
 
 def log_often(event: str, values: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from service.documents.sandbox import zygote
 read = text.read
 
 
-def faulty(data: bytes, _options: ReadOptions) -> text.TextDocument:
+def faulty(data: bytes, options: ReadOptions) -> text.TextDocument:
     """Do what a text says; read any other."""
     match data.strip():
         case b"hang":
@@ -22,7 +22,7 @@ def faulty(data: bytes, _options: ReadOptions) -> text.TextDocument:
             os.abort()
         case b"fail":
             raise RuntimeError("SECRET")
-    return read(data, _options)
+    return read(data, options)
 
 
 if __name__ == "__main__":
