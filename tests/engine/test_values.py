@@ -1,6 +1,7 @@
 """Values, terms and short strings in translations of a shipped model: each arrives."""
 
 import re
+import unicodedata
 
 import pytest
 
@@ -270,3 +271,9 @@ async def test_letters_of_the_language_itself_are_translated(shipped: Translator
     [found] = await shipped.translate(["Hello François, the café is naïve."])
     assert "café" in found.text
     assert found.text != "Hello François, the café is naïve."
+
+
+async def test_a_word_is_kept_whole_however_its_accents_are_written(shipped: Translator) -> None:
+    [found] = await shipped.translate([unicodedata.normalize("NFD", "He wrote Český in François's café.")])
+    assert unicodedata.normalize("NFD", "Český") in found.text
+    assert "café" in unicodedata.normalize("NFC", found.text)

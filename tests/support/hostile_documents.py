@@ -138,13 +138,18 @@ def _repeated_elements(name: str, content: bytes) -> Iterator[Made]:
 
 
 def _with_elements(content: bytes, repeated: set[str], attributed: str, size: int) -> bytes:
-    """Return XML with the first elements of some tags repeated, and with attributes of another."""
+    """Return XML with the first elements of some tags repeated, and with attributes of another.
+
+    The copies are those of the valid file: an element that holds another repeated one would else grow with the square.
+    """
     root = etree.fromstring(content)
+    elements = [next(root.iter(tag)) for tag in sorted(repeated)]
+    originals = [copy.deepcopy(element) for element in elements]
     for number in range(size // 50 if attributed else 0):
         next(root.iter(attributed)).set(f"a{number}", "1")
-    for element in [next(root.iter(tag)) for tag in repeated]:
+    for element, original in zip(elements, originals, strict=True):
         parent = element.getparent()
         assert parent is not None
         at = parent.index(element)
-        parent[at:at] = [copy.deepcopy(element) for _ in range(size // 20)]
+        parent[at:at] = [copy.deepcopy(original) for _ in range(size // 20)]
     return etree.tostring(root)

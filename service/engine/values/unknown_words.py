@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 
 from service.engine.values.value import Kind, Value
 
+LONGEST = 64  # characters of a word that is composed: long runs of combining marks are slow to sort
 _BLANKS = re.compile(r"[ \u00a0\u202f]*")
+_ACCENT = re.compile(r"[\u0300-\u036f]")  # written after its letter, as macOS does
 
 
 def unknown_words(text: str, is_known: Callable[[str], bool]) -> list[Value]:
@@ -20,31 +22,45 @@ def unknown_words(text: str, is_known: Callable[[str], bool]) -> list[Value]:
     """
     if text.isascii():
         return []
-    characters = sorted(set(unicodedata.normalize("NFC", text)))
-    unknown = frozenset(each for each in characters if _may_be_unknown(each) and not is_known(each))
-    return [*_words(text, unknown)] if unknown else []
+
+    def is_unknown(character: str) -> bool:
+        return _may_be_unknown(character) and not is_known(character)
+
+    unknown = frozenset(filter(is_unknown, set(text)))
+    if not unknown and not _ACCENT.search(text):
+        return []
+    return [*_in_a_row(text, _words(text, unknown, is_unknown))]
 
 
 def _may_be_unknown(character: str) -> bool:
     """Return whether a character is a letter, mark or symbol beyond ASCII, or a raised or Roman number."""
-    category = unicodedata.category(character)
-    if unicodedata.decomposition(character).startswith("<fraction>"):  # ½ is a number
+    if character.isascii() or _ACCENT.match(character):
         return False
-    return not character.isascii() and (category[0] in "LMS" or category in ("No", "Nl"))
+    category = unicodedata.category(character)
+    is_fraction = unicodedata.decomposition(character).startswith("<fraction>")  # ½ is a number
+    return (category[0] in "LMS" or category in ("No", "Nl")) and not is_fraction
 
 
-def _words(text: str, unknown: frozenset[str]) -> Iterator[Value]:
+def _words(text: str, unknown: frozenset[str], is_unknown: Callable[[str], bool]) -> Iterator[re.Match[str]]:
+    """Yield the words with unknown letters."""
     marks = {character for character in set(text) if unicodedata.category(character)[0] == "M"}  # no \w, but of a word
     letters = re.escape("".join(sorted(unknown | marks)))
+    for word in re.finditer(rf"[\w{letters}]+(?:['’-][\w{letters}]+)*", text):
+        is_short_and_accented = len(word[0]) <= LONGEST and _ACCENT.search(word[0])
+        composed = unicodedata.normalize("NFC", word[0]) if is_short_and_accented else ""
+        if not unknown.isdisjoint(word[0]) or any(map(is_unknown, composed)):
+            yield word
+
+
+def _in_a_row(text: str, words: Iterator[re.Match[str]]) -> Iterator[Value]:
+    """Yield the values of words; those with nothing but blanks between them are one."""
     start = end = 0
-    for match in re.finditer(rf"[\w{letters}]+(?:['’-][\w{letters}]+)*", text):
-        if unknown.isdisjoint(unicodedata.normalize("NFC", match[0])):
-            continue
-        if end and _BLANKS.fullmatch(text, end, match.start()):
-            end = match.end()
+    for word in words:
+        if end and _BLANKS.fullmatch(text, end, word.start()):
+            end = word.end()
             continue
         if end:
             yield Value(Kind.WORD, start, end, text[start:end], text[start:end])
-        start, end = match.span()
+        start, end = word.span()
     if end:
         yield Value(Kind.WORD, start, end, text[start:end], text[start:end])
