@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MIB = 1_048_576
 MOST_LINES = 500_000
+MOST_TAGS = 20_000  # in one segment: the server keeps each until the segment is written
 UNPACKED = 10  # times the size of the largest file
 
 
@@ -68,6 +69,8 @@ def limited(segments: Iterable[str], limits: Limits) -> Iterator[str]:
         if number > limits.segments:
             raise _too_large(limits.segments, "paragraphs")
         check_characters(characters, limits)
+        if segment.count("<") > MOST_TAGS:
+            raise _too_large(MOST_TAGS, "tags in one paragraph")
         yield segment
 
 

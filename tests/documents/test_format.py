@@ -6,8 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from service.documents.errors import UnsupportedDocument
-from service.documents.format import FORMATS, extension_of, format_of, known_extensions, supported_extensions
+from service.documents.errors import DocumentTooLarge, UnsupportedDocument
+from service.documents.format import (
+    FORMATS,
+    ReadOptions,
+    extension_of,
+    format_named,
+    format_of,
+    known_extensions,
+    supported_extensions,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,3 +50,13 @@ def test_a_server_starts_without_the_libraries_of_formats() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "['Go.']"), done.stderr
+
+
+@pytest.mark.parametrize(("bold_words", "is_read"), [(8_000, True), (10_001, False)])
+def test_a_paragraph_has_a_limit_of_tags(bold_words: int, is_read: bool) -> None:
+    page = f"<p>{'<b>a</b> ' * bold_words}</p>".encode()
+    if is_read:
+        assert len(format_named("html").read(page, ReadOptions("fr")).segments) == 1
+    else:
+        with pytest.raises(DocumentTooLarge, match="more than 20000 tags in one paragraph"):
+            format_named("html").read(page, ReadOptions("fr"))
