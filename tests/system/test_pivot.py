@@ -21,7 +21,7 @@ def server() -> Iterator[ServerProcess]:
     if not all((MODELS / name).is_dir() for name in (INTO_ENGLISH, INTO_FRENCH, INTO_GERMAN)):
         pytest.skip(f"the models of both legs are not in {MODELS}")
     options = ("--models-dir", str(MODELS), "--device", "cpu")
-    settings = {"TRANSLUCENT_DEFAULT_MODELS": f"{INTO_FRENCH},{INTO_GERMAN}"}
+    settings = {"TRANSLUCENT_DEFAULT_MODELS": f"{INTO_ENGLISH},{INTO_FRENCH},{INTO_GERMAN}"}
     with running("-m", "service", "serve", *options, **settings) as server:
         yield server
         server.signal()
