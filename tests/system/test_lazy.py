@@ -27,7 +27,8 @@ def lazy_server(folder: Path, **settings: str) -> AbstractContextManager[ServerP
 
 def memory(server: ServerProcess) -> int:
     """Return the resident memory of the server and its engine process."""
-    return resident_bytes([server.process.pid, *server.children])
+    engines = [pid for pid in server.children if b"engine_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return resident_bytes([server.process.pid, *engines])
 
 
 def translate(url: str, target: str) -> httpx.Response:
