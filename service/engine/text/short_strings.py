@@ -26,7 +26,7 @@ from service.engine.text.respelling import (
     with_capitals,
     without,
 )
-from service.engine.text.spelling import WORD, Spelling, Words, is_within
+from service.engine.text.spelling import WORD, Spelling, Words, is_within, overlap
 from service.engine.values.locales import language_of
 from service.engine.values.value import Value
 
@@ -107,7 +107,7 @@ def short_string(
     if _SENTENCE_END.search(text, 0, end):
         return None
     words = [word.span() for word in WORD.finditer(text, 0, end)]
-    free = [span for span in words if not any(span[0] < stop and start < span[1] for start, stop in protected)]
+    free = [span for span in words if not any(overlap(span, other) for other in protected)]
     mark = _accelerator(text, end, protected)
     parts = [span for span in free if mark is None or not span[0] <= mark < span[1]]
     letters = [text[start:end] for start, end in free]

@@ -71,7 +71,7 @@ class Tokenizer:
         self._words = word_ids(self._library) if self._unk is None and cuts_at_spaces(self._library) else None
         self._longest_piece = max(map(len, vocabulary))
         self._known_word = functools.lru_cache(KNOWN_WORDS)(self._word)
-        self._known_characters: dict[str, bool] = {}
+        self._known_character = functools.lru_cache(MOST_CHARACTERS)(self._knows)
         self._bytes = {
             number: int(match[1], 16) for piece, number in vocabulary.items() if (match := _BYTE_PIECE.fullmatch(piece))
         }
@@ -121,15 +121,12 @@ class Tokenizer:
 
         A letter that no piece joins to another one was hardly seen in training: ø in a model of English and German.
         """
-        known = self._known_characters.get(character)
-        if known is None:
-            ids = self.word(character)
-            known = not any(number in self._bytes or number == self._unk for number in ids)
-            if unicodedata.category(character) in _WITHIN_WORDS:
-                known = known and character in self._joined
-            if len(self._known_characters) < MOST_CHARACTERS:
-                self._known_characters[character] = known
-        return known
+        return self._known_character(character)
+
+    def _knows(self, character: str) -> bool:
+        if any(number in self._bytes or number == self._unk for number in self.word(character)):
+            return False
+        return unicodedata.category(character) not in _WITHIN_WORDS or character in self._joined
 
     @functools.cached_property
     def _joined(self) -> frozenset[str]:
