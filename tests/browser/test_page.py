@@ -214,7 +214,7 @@ def test_the_page_works_from_the_keyboard_and_has_names_for_everything(page: Pag
 @pytest.mark.parametrize("language", ["en", "de", "fr"])
 def test_a_phone_shows_everything_without_moving_sideways(page: Page, url: str, language: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(f"{url}/#text=the+dog+sleeps+here&view=compare")
+    page.goto(f"{url}/#text=the+dog+sleeps+here&source=en&target=fr&view=compare")
     page.locator("#language").select_option(language)
     expect(page.locator("#figure svg")).to_be_visible()
     expect(page.locator("#both dd").nth(1)).to_have_text("THE DOG SLEEPS HERE")
