@@ -61,9 +61,8 @@ def texts_of(language: str, other: str, tests: Path | None, strings: Sequence[Pa
 
 
 def _lines(path: Path) -> Iterator[str]:
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as file:
-        yield from (line.rstrip("\n") for line in file)
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    yield from data.decode("utf-8").removesuffix("\n").split("\n")
 
 
 def reading_of(text: str, tokenizers: Tokenizers, options: SegmentationOptions) -> list[list[Any]]:
@@ -95,7 +94,7 @@ def record(models: Path, tests: Path | None, strings: Sequence[Path]) -> dict[st
         began = time.process_time()
         records[PAIRS[source, target]] = {text: reading_of(text, tokenizers, options) for text in texts}
         seconds = time.process_time() - began
-        print(f"{source} → {target}: {len(texts)} texts with {folder.name}, {seconds:.1f} s of the processor")
+        print(f"{source} → {target}: {len(texts)} texts with {folder.name}, {seconds:.1f} s of the processor")  # noqa: T201
     return records
 
 
@@ -122,8 +121,8 @@ def compare(before: dict[str, Record], after: dict[str, Record], shown: int) -> 
             kind, change = _difference(rows, new)
             kinds[kind] += 1
             if kinds[kind] <= shown:
-                print(f"{pair} {kind}: {text!r}\n    {change[0]}\n    {change[1]}")
-        print(f"{pair}: " + ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()))
+                print(f"{pair} {kind}: {text!r}\n    {change[0]}\n    {change[1]}")  # noqa: T201
+        print(f"{pair}: " + ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()))  # noqa: T201
 
 
 def _difference(old: list[list[Any]], new: list[list[Any]]) -> tuple[str, tuple[Any, Any]]:
