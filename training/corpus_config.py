@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from training.network_config import Section
+
+VariantKind = Literal["typed", "names", "titles", "wrapped"]
 
 
 class CorpusConfig(Section):
@@ -16,6 +19,8 @@ class CorpusConfig(Section):
     """Name in ``training.data.corpora``, or any label when ``path`` or ``corpus`` is given."""
     corpus: str | None = None
     """Name in ``training.data.corpora``, if it differs from ``name``; a corpus may have several language pairs."""
+    topics: tuple[str, ...] = ()
+    """Reads only these files of our own text: those with running text, whose lines can be joined."""
     source_language: str | None = None
     """The language of this corpus, if the recipe has several source languages."""
     path: Path | None = None
@@ -41,8 +46,12 @@ class CorpusConfig(Section):
     first_pairs: int | None = Field(None, ge=1)
     """Read only the first pairs of the text, as d2l.ai does: its corpus begins with the shortest sentences."""
     variants_of: str | None = None
-    """Makes ``max_pairs`` pairs from the training pairs of this corpus: as careless users type them, and with text to
-    copy (``training.data.augmentation``). The vocabulary is not learnt from them."""
+    """Makes ``max_pairs`` pairs from the training pairs of this corpus. The vocabulary is not learnt from them."""
+    kind: VariantKind = "typed"
+    """The kind of variants. ``typed``: as careless users type, with text to copy (``training.data.augmentation``).
+    ``names``: with other people in them. ``titles``: titles, labels and lists of its short pairs
+    (``training.data.titles``). ``wrapped``: with a part in brackets, quotation marks or between other signs on both
+    sides (``training.data.wrapping``), which an aligner finds."""
     number_templates: bool = False
     """Makes ``max_pairs`` pairs of our own sentences with random numbers, amounts, times, dates and codes
     (``training.data.number_templates``), in English, French and German. Digits repeat in two fifths of the values."""
@@ -77,6 +86,10 @@ class CorpusConfig(Section):
                 raise ValueError(f"a corpus with {key} needs max_pairs, and neither path, corpus nor variants_of")
         if self.same_pairs_as is not None and (self.path or self.max_pairs or self.development or self.variants_of):
             raise ValueError("a corpus with same_pairs_as has no path, max_pairs, development or variants_of")
+        if self.topics and ((self.corpus or self.name) != "everyday" or self.path or self.variants_of):
+            raise ValueError("topics are files of our own text: give them to `everyday` alone")
+        if self.kind != "typed" and self.variants_of is None:
+            raise ValueError(f"kind {self.kind} is for a corpus of variants: give variants_of")
         if self.join > 1 and self.origin is not None:
             raise ValueError(f"join is a key of the corpus with the text, here {self.origin}")
         if self.path is None and (self.licence or self.credit):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from training.alignment.eflomal import align_both_ways, grow_diagonal
+from training.alignment.eflomal import word_links
 from training.data.dataset import EncodedPairs, Side
 from training.data.link_table import LinkTable
 from training.runs.folder import RunFolder
@@ -31,14 +31,13 @@ def make_links(run: Path) -> dict[str, float]:
     aligned = list(zip(corpora, chosen, strict=True))
     sources = [line for corpus, pairs in aligned for line in _lines(corpus.source, pairs)]
     targets = [line for corpus, pairs in aligned for line in _lines(corpus.target, pairs)]
-    # One sampler of half the usual length: three cost six times as much, and guidance need not be perfect.
-    found = iter(align_both_ways((sources, targets), ([], []), ("--n-samplers", "1", "--length", "0.5")))
+    found = iter(word_links(sources, targets))  # guidance need not be perfect
     linked = {}
     for config, corpus, pairs in zip(recipe.corpora, corpora, chosen, strict=True):
         links = [frozenset[tuple[int, int]]()] * len(corpus)
         for pair in pairs.tolist():
             ends = (len(corpus.source[pair]) - 1, len(corpus.target[pair]) - 1)
-            links[pair] = grow_diagonal(*next(found)) | {ends}
+            links[pair] = next(found) | {ends}
         table = LinkTable.of(links)
         table.save(folder.links(config.name), corpus)
         linked[config.name] = _linked_share(table, corpus)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from training.alignment.eflomal import word_links
 from training.data.prepare import prepare as prepare_run
 from training.recipe import Recipe, load_recipe
 from training.runs.folder import RunFolder
@@ -30,7 +31,7 @@ def prepare(
 ) -> None:
     """Read, clean and split the corpora, learn the vocabulary, encode everything."""
     loaded, folder = _open(recipe, runs, overrides)
-    for name, value in prepare_run(loaded, folder, mirror, runs / "downloads").items():
+    for name, value in prepare_run(loaded, folder, mirror, runs / "downloads", word_links).items():
         typer.echo(f"{name}: {value}")
 
 

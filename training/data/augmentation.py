@@ -10,10 +10,10 @@ import random
 import re
 import string
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 
 from training.data.cleaning import Pair
+from training.data.names import made_up_name, renamed
 
 _TRIES = 20
 """Pairs that are tried for a kind of variant before the next kind."""
@@ -21,13 +21,8 @@ Way = Callable[[Pair, random.Random], Pair | None]
 """Makes a variant of a pair, or None if the pair does not suit."""
 
 _NUMBER = re.compile(r"(?<![\w.,:-])\d+(?![\w.,:-]*\w)")
-_NAME = re.compile(r"\b(?!April|August|September|November)[A-GI-XZ][a-z]{2,}\b")
 _MARK = re.compile(r"(?<=\w)([.,!?;:])(?=\s|$)")
 _FINAL = re.compile(r"\s?([.!?])$")
-_ONSETS = [*"bcdfghjklmnprstvwxyz", "br", "ch", "dr", "gr", "kh", "kl", "pr", "sch", "sh", "st", "th", "tr"]
-_VOWELS = [*"aaaaeeeiiioouué", "ai", "au", "ee", "ia", "ie", "oo", "ou", "y"]
-_VOWELS_UPPER = "AEIOUÄÖÜÉ"
-_CODAS = [*4 * [""], *"dgklmnnrstvxz", "ck", "ll", "ng", "nn", "rt", "sh", "sk", "th"]
 _WORDS = [
     "index", "about", "news", "user", "file", "search", "main", "list", "page", "help", "data", "item", "test",
     "docs", "login", "blog", "shop", "video", "team",
@@ -119,41 +114,6 @@ def renumbered(pair: Pair, draw: random.Random) -> Pair | None:
     return source, target
 
 
-def renamed(pair: Pair, draw: random.Random) -> Pair | None:
-    """Replace a name that occurs on both sides: that of a person by one of the same gender, any other by a made-up one.
-
-    The new name begins with a vowel if the old one does, because of *d'Anna* and *de Nina*.
-    """
-    found = [name for name in _NAME.findall(pair[0]) if _is_copied(name, pair)]
-    if not found:
-        return None
-    old = draw.choice(found)
-    vowel = old[0] in _VOWELS_UPPER
-    similar = [name for name in _namesakes().get(old, ()) if (name[0] in _VOWELS_UPPER) == vowel]
-    return _replaced(pair, old, draw.choice(similar) if similar and draw.random() < 0.7 else _name(draw, vowel))
-
-
-def _is_copied(name: str, pair: Pair) -> bool:
-    """Return whether a word stands once on each side, in the target perhaps with the German genitive's s."""
-    return [side.count(name) for side in pair] == [1, 1] and re.search(rf"\b{name}s?\b", pair[1]) is not None
-
-
-@cache
-def _namesakes() -> dict[str, tuple[str, ...]]:
-    """Return the names of the same class (female, male, surname) as each name."""
-    lines = files(__package__).joinpath("names.txt").read_text(encoding="utf-8").splitlines()
-    classes = [line.partition(": ")[2].split() for line in lines if not line.startswith("#")]
-    found: dict[str, tuple[str, ...]] = {}
-    for names in classes:
-        found |= dict.fromkeys(names, tuple(filter(_is_regular, names)))
-    return found
-
-
-def _is_regular(name: str) -> bool:
-    """Return whether a name has a German genitive in -s, and *de* or *d'* before it by its first letter alone."""
-    return name[-1] not in "sxz" and name[0] not in "HY"
-
-
 def copying(pair: Pair, draw: random.Random) -> Pair:
     """Add text that is the same in every language to both sides, or return only that text."""
     thing, frame = draw.choice(_THINGS)(draw), draw.choice(_FRAMES)
@@ -164,10 +124,6 @@ def joined(pairs: Sequence[Pair], pair: Pair, draw: random.Random) -> Pair:
     """Return two to four sentences in a row; the others are drawn from ``pairs``."""
     row = [pair, *(pairs[draw.randrange(len(pairs))] for _ in range(draw.randint(1, 3)))]
     return _in_a_row(row)
-
-
-def _replaced(pair: Pair, old: str, new: str) -> Pair:
-    return pair[0].replace(old, new), pair[1].replace(old, new)
 
 
 def _slip(text: str, draw: random.Random) -> str:
@@ -181,13 +137,8 @@ def _letter(draw: random.Random) -> str:
     return draw.choice(string.ascii_lowercase)
 
 
-def _name(draw: random.Random, vowel: bool = False) -> str:
-    syllables = [draw.choice(part) for _ in range(draw.choice((1, 2, 2, 3))) for part in (_ONSETS, _VOWELS, _CODAS)]
-    return "".join([draw.choice("aeiou"), *syllables[2:]] if vowel else syllables).capitalize()
-
-
 def _word(draw: random.Random) -> str:
-    return draw.choice(_WORDS) if draw.random() < 0.5 else _name(draw).lower()
+    return draw.choice(_WORDS) if draw.random() < 0.5 else made_up_name(draw).lower()
 
 
 def _address(draw: random.Random) -> str:
@@ -232,7 +183,7 @@ def _value(draw: random.Random) -> str:
 
 
 def _tag(draw: random.Random) -> str:
-    return draw.choice("@#") + _word(draw)
+    return " ".join(draw.choice("@##") + _word(draw) for _ in range(draw.choice((1, 1, 2))))
 
 
 def _picture(draw: random.Random) -> str:
@@ -240,7 +191,7 @@ def _picture(draw: random.Random) -> str:
 
 
 _THINGS: tuple[Callable[[random.Random], str], ...] = (
-    _address, _mail, _figure, _code, _tag, _picture, _name, _placeholder, _value, _figure
+    _address, _mail, _figure, _code, _tag, _picture, made_up_name, _placeholder, _value, _figure
 )  # fmt: skip
 _WAYS: tuple[Way, ...] = (
     copying, lowered, renamed, mistyped, renamed, copying, unfinished, renamed, renumbered, raised, renamed

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,10 +48,16 @@ def read_topic(path: Path) -> list[Triple]:
     return triples
 
 
-def own_pairs(source_language: str, target_language: str) -> Iterator[Pair]:
-    """Yield every triple as a pair of two of its languages."""
-    for triples in topics().values():
-        for triple in triples:
+def own_pairs(source_language: str, target_language: str, names: Collection[str] = ()) -> Iterator[Pair]:
+    """Yield every triple of the named topics, or of all, as a pair of two of its languages.
+
+    Raises CorpusError for the name of no topic.
+    """
+    known = topics()
+    for name in names or known:
+        if name not in known:
+            raise CorpusError(f"our own text has no topic {name!r}: `python -m training text` lists them")
+        for triple in known[name]:
             yield getattr(triple, source_language), getattr(triple, target_language)
 
 

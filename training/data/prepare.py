@@ -15,11 +15,15 @@ from training.data.augmentation import joins, variants
 from training.data.cleaning import Pair, clean, first_of_each_source
 from training.data.dataset import EncodedPairs, encode_pairs, epoch_entries
 from training.data.made_up_grammar import made_up_pairs
+from training.data.names import people_renamed
 from training.data.noun_templates import noun_pairs
 from training.data.number_templates import number_pairs
+from training.data.own_text import own_pairs
 from training.data.reading import read_corpus, read_pairs
 from training.data.split import held_out, split, subset
 from training.data.subwords import train_tokenizer
+from training.data.titles import titles
+from training.data.wrapping import Aligner, wrapped
 from training.files import write_json, write_lines
 from training.recipe import CorpusConfig, Recipe
 from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, hash_of, prepared_part, require_same
@@ -32,10 +36,13 @@ _BY_RULE: dict[str, Callable[[str, str, int, int], Iterator[Pair]]] = {
 }
 
 
-def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -> dict[str, object]:
+def prepare(
+    recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path, align: Aligner | None = None
+) -> dict[str, object]:
     """Read, clean, split and encode all corpora of a recipe; returns the statistics, which are also written.
 
-    Development sentences of one corpus are held out of all corpora. If an error occurs, the folder stays unchanged.
+    ``align`` finds the parts of ``wrapped`` variants. Development sentences of one corpus are held out of all corpora.
+    If an error occurs, the folder stays unchanged.
     Raises PreparedError if nothing would be held out, or if the folder has checkpoints of other text.
     """
     if not any(corpus.development for corpus in recipe.corpora):
@@ -46,7 +53,7 @@ def prepare(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path)
     folder.path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.path.parent, prefix=".prepare-") as name:
         made = RunFolder(Path(name))
-        counts = _make(recipe, made, mirror, cache)
+        counts = _make(recipe, made, (mirror, cache), align)
         now = fingerprint_of(made)
         if folder.has_parameters and folder.tokenizer.exists():
             require_same(fingerprint_of(folder), now, f"{folder.path}: its checkpoints")
@@ -67,11 +74,13 @@ def fingerprint_of(folder: RunFolder) -> Fingerprint:
     }
 
 
-def _make(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -> dict[str, object]:
+def _make(
+    recipe: Recipe, folder: RunFolder, places: tuple[Path | None, Path], align: Aligner | None
+) -> dict[str, object]:
     """Write vocabulary, pairs, recipe and statistics into an empty folder."""
     texts = [corpus for corpus in recipe.corpora if corpus.origin is None]
     left_out: dict[str, Counter[str]] = {corpus.name: Counter() for corpus in recipe.corpora}
-    corpora = [_clean_corpus(corpus, recipe, (mirror, cache), left_out[corpus.name]) for corpus in texts]
+    corpora = [_clean_corpus(corpus, recipe, places, left_out[corpus.name]) for corpus in texts]
     chosen = [held_out(pairs, c.development) for c, pairs in zip(texts, corpora, strict=True)]
     everywhere = set().union(*chosen)
     training: dict[str, list[Pair]] = {}
@@ -88,7 +97,7 @@ def _make(recipe: Recipe, folder: RunFolder, mirror: Path | None, cache: Path) -
     tokenizer = _vocabulary(recipe, training, texts)
     for corpus in recipe.corpora:
         if corpus.variants_of is not None and corpus.max_pairs is not None:
-            training[corpus.name] = list(variants(training[corpus.variants_of], corpus.max_pairs, recipe.seed))
+            training[corpus.name] = _variants(corpus, training[corpus.variants_of], corpus.max_pairs, recipe, align)
         elif corpus.same_pairs_as is not None:
             training[corpus.name] = training[corpus.same_pairs_as]
     tokenizer.save(str(folder.tokenizer))
@@ -106,6 +115,8 @@ def _clean_corpus(
     rule = next((make for key, make in _BY_RULE.items() if getattr(config, key)), None)
     if rule is not None and config.max_pairs is not None:
         pairs = rule(language, recipe.target_language, config.max_pairs, recipe.seed)
+    elif config.topics:
+        pairs = own_pairs(language, recipe.target_language, config.topics)
     elif config.path is None:
         pairs = read_corpus(name, language, recipe.target_language, *places)
     else:
@@ -117,6 +128,22 @@ def _clean_corpus(
     if not cleaned:
         raise ValueError(f"corpus {config.name}: no pair is left after cleaning; loosen max_words or cleaning")
     return subset(cleaned, config.max_pairs)
+
+
+def _variants(config: CorpusConfig, pairs: list[Pair], count: int, recipe: Recipe, align: Aligner | None) -> list[Pair]:
+    languages = (recipe.language_of(config), recipe.target_language)
+    match config.kind:
+        case "typed":
+            made = variants(pairs, count, recipe.seed)
+        case "names":
+            made = people_renamed(pairs, count, recipe.seed)
+        case "titles":
+            made = titles(pairs, languages, count, recipe.seed)
+        case "wrapped":
+            if align is None:
+                raise PreparedError(f"corpus {config.name}: pairs in signs need an aligner, and none is given")
+            made = wrapped(pairs, languages, count, recipe.seed, align)
+    return list(made)
 
 
 def _vocabulary(recipe: Recipe, training: dict[str, list[Pair]], corpora: list[CorpusConfig]) -> Tokenizer:

@@ -1,16 +1,21 @@
 """Corpora that a recipe makes of other corpora or of templates: what is prepared, credited and refused."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from training.data.cleaning import normalise
 from training.data.dataset import EncodedPairs
+from training.data.errors import CorpusError
+from training.data.own_text import FOLDER, read_topic
 from training.data.prepare import prepare
 from training.export.card_inputs import data_credit
 from training.recipe import Recipe, load_recipe
+from training.runs.fingerprint import PreparedError
 from training.runs.folder import RunFolder
 
 TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
@@ -44,6 +49,45 @@ def test_made_pairs_are_prepared_and_the_vocabulary_is_learnt_from_no_pair_twice
     assert all((decode(own.source[i].tolist()), decode(own.target[i].tolist())) in pairs for i in range(50))
 
 
+@pytest.mark.parametrize("kind", ["titles", "wrapped", "names"])
+def test_each_kind_of_variants_is_prepared(tmp_path: Path, kind: str) -> None:
+    def align(sources: list[str], targets: list[str]) -> list[set[tuple[int, int]]]:
+        sizes = (min(len(source.split()), len(target.split())) for source, target in zip(sources, targets, strict=True))
+        return [{(i, i) for i in range(size)} for size in sizes]
+
+    short = tmp_path / "short.tsv"
+    short.write_text("".join(f"the dog {i}\tle chien {i}\nHi Emma {i}\tSalut Emma {i}\n" for i in range(90)))
+    text = {"name": "short", "path": short}
+    folder = RunFolder(tmp_path / "made")
+    prepare(toy_and(text, TYPED | {"variants_of": "short", "kind": kind}), folder, None, tmp_path, align)
+    made = EncodedPairs.load(folder.corpus("typed"))
+    decode = folder.load_tokenizer().decode
+    texts = {decode(made.source[i].tolist()) for i in range(len(made))}
+    assert len(texts) > 20
+    assert not texts & {f"the dog {i}" for i in range(90)}
+
+
+def test_pairs_in_signs_need_an_aligner(tmp_path: Path) -> None:
+    recipe = toy_and(TYPED | {"kind": "wrapped"})
+    with pytest.raises(PreparedError, match="need an aligner"):
+        prepare(recipe, RunFolder(tmp_path / "made"), None, tmp_path)
+
+
+def test_a_corpus_may_read_some_topics_of_our_own_text(tmp_path: Path) -> None:
+    corpus = {"name": "texts", "corpus": "everyday", "topics": ["fairy_tales"], "join": 3}
+    folder = RunFolder(tmp_path / "made")
+    prepare(toy_and(corpus), folder, None, tmp_path)
+    lines = read_topic(FOLDER / "fairy_tales.tsv")
+    pairs, decode = EncodedPairs.load(folder.corpus("texts")), folder.load_tokenizer().decode
+    whole = " ".join(normalise(line.fr) for line in lines)
+    texts = [decode(pairs.target[i].tolist()) for i in range(len(pairs))]
+    assert 10 < len(texts) < len(lines)
+    assert all(text in whole for text in texts)
+    assert any(f"{normalise(one.fr)} {normalise(next_.fr)}" in texts for one, next_ in pairwise(lines))
+    with pytest.raises(CorpusError, match="no topic 'fairy_tale'"):
+        prepare(toy_and(corpus | {"topics": ["fairy_tale"]}), RunFolder(tmp_path / "other"), None, tmp_path)
+
+
 def test_training_pairs_are_joined_up_to_the_limit_of_all_corpora(tmp_path: Path) -> None:
     plain = load_recipe(TOY)
     corpus = {**plain.corpora[0].model_dump(), "join": 5}
@@ -69,6 +113,8 @@ def test_training_pairs_are_joined_up_to_the_limit_of_all_corpora(tmp_path: Path
         (AGAIN | {"development": 10}, "no path, max_pairs, development"),
         (NUMBERS | {"max_pairs": None}, "number_templates needs max_pairs"),
         ({"name": "grammar", "made_up_grammar": True}, "made_up_grammar needs max_pairs"),
+        (NUMBERS | {"kind": "names"}, "kind names is for a corpus of variants"),
+        ({"name": "tatoeba", "topics": ["diary"]}, "topics are files of our own text"),
         ({"name": "tatoeba", "licence": "CC0"}, "named corpora have their own"),
     ],
 )
