@@ -12,12 +12,12 @@ from training.data.augmentation import (
     lowered,
     mistyped,
     raised,
-    renamed,
     renumbered,
     unfinished,
     variants,
 )
 from training.data.cleaning import Pair
+from training.data.names import renamed
 
 PAIRS = [
     ("Tom paid 30 dollars for it.", "Tom l'a payé 30 dollars."),
