@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from docs.tools.scores import manifests
 from training.data.corpora import CORPORA, Corpus
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOKS = ROOT / "training/data/books.tsv"
 GUTENBERG = "https://www.gutenberg.org/ebooks"
-TRANSLATION_MODELS = {path.parent.name for path in ROOT.glob("models/*/manifest.json")}
+TRANSLATION_MODELS = set(manifests())
 LANGUAGES = {"fr": "French", "de": "German"}
 LICENCES = {
     "CC BY 2.0 FR": "https://creativecommons.org/licenses/by/2.0/fr/",
@@ -39,7 +40,9 @@ _LICENCE = re.compile("|".join(map(re.escape, LICENCES)))
 
 def cards() -> Iterator[tuple[str, list[dict[str, str]]]]:
     """Yield each shipped model with the training data on its card: `name`, `licence` and `credit` of every entry."""
-    for path in sorted(ROOT.glob("models/*/manifest.json")) + sorted(ROOT.glob("models/gallery/*/manifest.json")):
+    for name, manifest in manifests().items():
+        yield name, manifest["card"]["data"]
+    for path in sorted(ROOT.glob("models/gallery/*/manifest.json")):
         yield path.parent.name, json.loads(path.read_text("utf-8"))["card"]["data"]
     data = json.loads((ROOT / "models/sentence/embedding.json").read_text("utf-8"))["card"]["training_data"]
     yield "sentence", [{**entry, "name": entry["corpus"]} for entry in data]

@@ -12,6 +12,13 @@ NETWORKS = {"transformer": "Transformer", "bahdanau": "recurrent network with ad
 TEST_SETS = ("tatoeba", "newstest2014", "flores101")
 
 
+def manifests() -> dict[str, dict[str, Any]]:
+    """Return the manifests of the shipped models that were trained, by name: an ensemble has only members."""
+    paths = sorted(ROOT.glob("models/*/manifest.json"))
+    found = {path.parent.name: json.loads(path.read_text("utf-8")) for path in paths}
+    return {name: manifest for name, manifest in found.items() if "members" not in manifest}
+
+
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """What the tables say about one bundle."""
@@ -43,7 +50,7 @@ class Bundle:
 
 def bundles() -> list[Bundle]:
     """Return the bundles that translate, Transformers first."""
-    found = [Bundle(json.loads(path.read_text("utf-8"))) for path in ROOT.glob("models/*/manifest.json")]
+    found = [Bundle(manifest) for manifest in manifests().values()]
     return sorted(found, key=lambda bundle: (bundle.directions[0][:2] != "en", bundle.directions, bundle.name[::-1]))
 
 

@@ -45,6 +45,7 @@ def job_of(fields: AttentionRequest, known: Languages, settings: Settings) -> Jo
         trace=fields.view == "steps",
         target_ids=_ids(fields.target_ids),
         source_ids=_ids(fields.source_ids),
+        member=fields.member,
         translation=search_options(fields, settings),
     )
     return Job(fields.text, fields.target_text, pair, options, before)

@@ -124,6 +124,8 @@ def render_attention(attention: AttentionMap) -> dict[str, Any]:
         "alignment": render_pairs(attention.alignment),
         "quality": None if attention.quality is None else finite(attention.quality),
     }
+    if attention.ensemble is not None:
+        rendered["ensemble"] = attention.ensemble
     if attention.kind in ("decoder", "occlusion"):
         rendered["columns"] = [render_token(token) for token in attention.column_tokens]
     if attention.scores is not None:

@@ -3,12 +3,15 @@
 This module opens no graph; the model does.
 """
 
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from service.bundle.checksums import check_file, digest_of
-from service.bundle.errors import BundleCorrupt, BundleMissing
+from service.bundle.ensemble import parse_ensemble
+from service.bundle.errors import BundleCorrupt, BundleIncompatible, BundleMissing
 from service.bundle.manifest import MANIFEST_NAME, TOKENIZER_NAME, Manifest, parse_manifest
 from service.bundle.manifest_checks import check_manifest
 
@@ -20,10 +23,11 @@ class Bundle:
     folder: Path
     manifest: Manifest
     digest: str  # "sha256:" and the hash of manifest.json, which pins every other file
+    members: tuple[Bundle, ...] = ()  # of an ensemble
 
     def path(self, file_name: str) -> Path:
-        """Return the path of one of the bundle's files."""
-        return self.folder / file_name
+        """Return the path of one of the bundle's files; an ensemble has those of its first member."""
+        return self.members[0].path(file_name) if self.members else self.folder / file_name
 
     @property
     def tokenizer_path(self) -> Path:
@@ -50,7 +54,7 @@ def read_bundle(folder: Path) -> Bundle:
     """Read and check the manifest of a bundle; its other files are not looked at.
 
     Raise BundleMissing (there is no folder or manifest), BundleCorrupt (unreadable, or against the schema) or
-    BundleIncompatible (another format_version).
+    BundleIncompatible (another format_version, or members of an ensemble that do not fit).
     """
     if not folder.is_dir():
         raise BundleMissing(f"{folder}: there is no such folder.")
@@ -63,14 +67,40 @@ def read_bundle(folder: Path) -> Bundle:
     except (OSError, ValueError, RecursionError) as error:
         raise BundleCorrupt(f"{manifest_path}: cannot be read as JSON ({error}).") from error
     check_manifest(document, str(manifest_path))
-    manifest = parse_manifest(document)
-    return Bundle(folder, manifest, digest_of(content))
+    if "members" not in document:
+        return Bundle(folder, parse_manifest(document), digest_of(content))
+    members = tuple(_read_member(folder, **named) for named in document["members"])
+    try:
+        manifest = parse_ensemble(document, [member.manifest for member in members])
+    except BundleIncompatible as error:
+        raise BundleIncompatible(f"{folder}: {error.message}.") from error
+    return Bundle(folder, manifest, digest_of(content), members)
+
+
+def _read_member(ensemble: Path, name: str, version: str, digest: str) -> Bundle:
+    """Read a bundle that an ensemble names; raise BundleMissing, or BundleIncompatible for another version."""
+    folder = ensemble.parent / name
+    if not is_bundle(folder):
+        raise BundleMissing(
+            f"{ensemble}: its member {name} (version {version}) is missing; put its bundle into {folder}, "
+            f"or remove {ensemble.name}."
+        )
+    found = read_bundle(folder)
+    if found.digest != digest:
+        raise BundleIncompatible(
+            f"{ensemble}: it was made of {name} version {version} ({digest[:19]}…), but {folder} has version "
+            f"{found.manifest.version} ({found.digest[:19]}…); make it again with `python -m training ensemble`, "
+            "or put that version back."
+        )
+    return found
 
 
 def check_files(bundle: Bundle) -> None:
     """Raise BundleMissing or BundleCorrupt unless the folder holds the files that the manifest lists."""
     for name, checksum in bundle.manifest.files.items():
         check_file(bundle.folder / name, checksum)
+    for member in bundle.members:
+        check_files(member)
 
 
 def check_unchanged(bundle: Bundle) -> None:

@@ -8,10 +8,10 @@ from typing import Any, Literal, TypedDict
 
 from service.bundle.confidence import Confidence
 
-FORMAT_VERSIONS = (1, 2)
+FORMAT_VERSIONS = (1, 2, 3)
 """Supported versions: version 2 has `source_languages`, a list, where version 1 has `source_language`, and it may have
 `targets`, `target_tokenizer`, `source_end`, `special_ids.unk`, `decoding.early_stopping` and
-`decoding.repetition_guard`."""
+`decoding.repetition_guard`. Version 3 is an ensemble (`service.bundle.ensemble`)."""
 MANIFEST_NAME = "manifest.json"
 TOKENIZER_NAME = "tokenizer.json"
 TARGET_TOKENIZER_NAME = "target_tokenizer.json"
@@ -122,6 +122,16 @@ class DecodingDefaults:
     repetition_guard: bool | None = None  # whether endless repetition is stopped (service.bundle.repetition); None: yes
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A bundle that an ensemble names."""
+
+    name: str  # also that of its folder, beside the ensemble's
+    version: str
+    digest: str
+    attention: AttentionSpec
+
+
 LARGE_PARAMETERS = 32_000_000
 """A model with more is large; the shipped ones have 13 million."""
 
@@ -147,6 +157,8 @@ class Manifest:
     target_tokenizer: str | None = None  # the tokenizer of the target's text; None: tokenizer.json
     source_end: bool = True  # whether a source ends with </s>
     confidence: Confidence | None = None  # None: the model gives no quality
+    members: tuple[Member, ...] = ()  # of an ensemble
+    may_be_default: bool = True
 
     @property
     def is_large(self) -> bool:

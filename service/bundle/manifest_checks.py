@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 SCHEMA_PATH = Path(__file__).with_name("manifest.schema.json")
+ENSEMBLE_SCHEMA_PATH = Path(__file__).with_name("ensemble.schema.json")
+ENSEMBLE_VERSION = 3
 
 
 def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
@@ -28,22 +30,29 @@ def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
 
     version = document.get("format_version", 1) if isinstance(document, dict) else 1
     if version not in FORMAT_VERSIONS or isinstance(version, bool):
-        known = " and ".join(map(str, FORMAT_VERSIONS))
+        known = ", ".join(map(str, FORMAT_VERSIONS))
         raise BundleIncompatible(f"{where}: format_version is {version!r}; this version of Translucent reads {known}.")
-    error = best_match(_validator(SCHEMA_PATH).iter_errors(document))
+    is_ensemble = version == ENSEMBLE_VERSION
+    error = best_match(_validator(ENSEMBLE_SCHEMA_PATH if is_ensemble else SCHEMA_PATH).iter_errors(document))
     if error is not None:
         place = error.json_path.removeprefix("$").removeprefix(".") or "the document"
         raise BundleCorrupt(f"{where}: {place}: {error.message[:300]}.")
     assert isinstance(document, dict)
-    for problem in _contradictions(document):
+    for problem in _contradictions_of_ensemble(document) if is_ensemble else _contradictions(document):
         raise BundleCorrupt(f"{where}: {problem}.")
 
 
 @functools.cache
 def _validator(schema: Path) -> jsonschema.Draft202012Validator:
     import jsonschema
+    from referencing import Registry
+    from referencing.jsonschema import DRAFT202012
 
-    return jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+    def read(path: Path) -> Any:
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    known = Registry[Any]().with_resource(SCHEMA_PATH.name, DRAFT202012.create_resource(read(SCHEMA_PATH)))
+    return jsonschema.Draft202012Validator(read(schema), registry=known)
 
 
 def _contradictions(document: dict[str, Any]) -> Iterator[str]:
@@ -64,6 +73,13 @@ def _contradictions(document: dict[str, Any]) -> Iterator[str]:
     align, cross = document["attention"]["align"], document["attention"]["cross"]
     if align["layer"] >= cross["layers"] or align["head"] >= cross["heads"]:
         yield "attention.align: there is no such layer or head in attention.cross"
+
+
+def _contradictions_of_ensemble(document: dict[str, Any]) -> Iterator[str]:
+    names = [member["name"] for member in document["members"]]
+    if len({*names, document["name"]}) <= len(names):
+        yield "members: the ensemble and its members must have different names"
+    yield from _contradictions_of_confidence(document)
 
 
 def _contradictions_of_confidence(document: dict[str, Any]) -> Iterator[str]:

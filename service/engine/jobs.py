@@ -5,7 +5,7 @@ All values are frozen; none holds a thread, a session or a file. Log-probabiliti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -149,6 +149,7 @@ class WeightSelection:
     view: tuple[AttentionKind, Selector, Selector] | None = None  # kind, layer and head; none of them is "align"
     limit: WeightLimit | None = None  # checked once the translation is known, before it is scored
     stage: AttentionStage = "weights"  # "scores": those of the view too
+    member: int = 0  # of an ensemble: whose weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +175,8 @@ class ScoringResult:
     decoder_attention: FloatArray | None  # [L, H, T, T]
     selected: FloatArray | None = None  # the view of WeightSelection, if there is one
     scores: AttentionScores | None = None  # of the view, if it asks for them
+    others: tuple[ScoringResult, ...] = ()  # with the attention of the other members of an ensemble
+
+    def of_member(self, member: int) -> ScoringResult:
+        """Return the result with the attention of one member alone."""
+        return replace(self.others[member - 1] if member and self.others else self, others=())

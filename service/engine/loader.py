@@ -16,7 +16,7 @@ from service.engine.cores import own_cores
 from service.engine.events import EventListener, ignore_event
 from service.engine.jobs import MAX_BEAM_SIZE
 from service.engine.model.device import ModelSettings, Placement, place_among
-from service.engine.model_info import ModelInfo
+from service.engine.model_info import MemberInfo, ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.pending import DEFAULT_ROWS, MOST_SENTENCES, Budget, WorkerSettings
 from service.engine.scheduling.worker import Worker
@@ -123,7 +123,14 @@ def info_of(bundle: Bundle, settings: ModelSettings, placement: Placement | None
         card=manifest.card,
         confidence=manifest.raw.get("confidence"),
         gallery=in_gallery(bundle),
+        members=tuple(_member_info(member) for member in bundle.members),
+        may_be_default=manifest.may_be_default,
     )
+
+
+def _member_info(member: Bundle) -> MemberInfo:
+    own = member.manifest
+    return MemberInfo(own.name, own.version, member.digest, own.raw["attention"])
 
 
 def own_providers() -> tuple[str, ...]:

@@ -13,6 +13,16 @@ ModelStateName = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class MemberInfo:
+    """A model that decides in an ensemble."""
+
+    name: str
+    version: str
+    digest: str
+    attention: Mapping[str, Any]  # as that of ModelInfo
+
+
+@dataclass(frozen=True, slots=True)
 class ModelInfo:
     """The description of a loaded model."""
 
@@ -34,6 +44,8 @@ class ModelInfo:
     target_languages: tuple[str, ...] = ()
     confidence: Mapping[str, Any] | None = None  # the manifest's own section; None: it gives no quality
     gallery: bool = False  # a small model for teaching: it translates only if it is named
+    members: tuple[MemberInfo, ...] = ()  # of an ensemble
+    may_be_default: bool = True
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

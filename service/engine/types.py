@@ -182,6 +182,7 @@ class AttentionOptions:
     trace: bool = False  # also the search that found the translation, which must be the model's own
     target_ids: tuple[int, ...] = ()  # the tokens of a given translation: exactly this path to it is scored
     source_ids: tuple[int, ...] = ()  # what the model read when it chose them; none: what a translation reads
+    member: str | None = None  # of an ensemble: the model whose weights are returned; None: the first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,7 +203,7 @@ class AttentionMap:
     token_ranks: tuple[int, ...]  # 1: the model's first choice
     alignment: tuple[tuple[int, int], ...]
     digest: str
-    model: str
+    model: str  # whose weights these are
     # Tokens of the last axis: source_tokens, or for kind "decoder" <s> and the target tokens that had been read, or
     # for kind "occlusion" the source tokens that were removed.
     column_tokens: tuple[TokenOrWord, ...] = ()
@@ -211,6 +212,7 @@ class AttentionMap:
     quality: float | None = None  # of the model's own translation; None: it gives none, or the translation was given
     search: Search | None = None  # with `trace`
     path: TargetPath = "search"  # how the tokens of the target were chosen
+    ensemble: str | None = None  # the model is a member of it, whose translation, scores and digest these are
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,8 @@ def test_a_manifest_that_is_no_json_is_corrupt(tmp_path: Path, content: bytes) -
 
 
 def test_another_format_version_is_incompatible_not_corrupt(tmp_path: Path) -> None:
-    folder = write_bundle(tmp_path / "m", format_version=3)
-    with pytest.raises(BundleIncompatible, match="format_version is 3; this version of Translucent reads 1 and 2"):
+    folder = write_bundle(tmp_path / "m", format_version=4)
+    with pytest.raises(BundleIncompatible, match="format_version is 4; this version of Translucent reads 1, 2, 3"):
         load_bundle(folder)
 
 

@@ -90,12 +90,19 @@ def report(bundle: Path, run: Path, tests: Path) -> list[Score]:
     target = recipe.target_language
     scores = []
     for source in recipe.source_languages:
-        everyday = OWN_SETS / f"everyday.{source}-{target}.tsv"
-        own = [load_test(everyday)] if everyday.is_file() else []
-        scores += domain_scores(bundle, [*own, *public_sets(tests, source, target)], "--from", source)
-        if source in LANGUAGES and target in LANGUAGES:
-            scores += [number_score(bundle, source, target), phrase_score(bundle, source, target)]
+        scores += pair_report(bundle, (source, target), tests)
     return scores + domain_scores(bundle, load_development(run))
+
+
+def pair_report(bundle: Path, pair: tuple[str, str], tests: Path) -> list[Score]:
+    """Return the figures of a bundle for one of its pairs on texts that no run belongs to; ``tests`` is a mirror."""
+    source, target = pair
+    everyday = OWN_SETS / f"everyday.{source}-{target}.tsv"
+    own = [load_test(everyday)] if everyday.is_file() else []
+    scores = domain_scores(bundle, [*own, *public_sets(tests, source, target)], "--from", source)
+    if source in LANGUAGES and target in LANGUAGES:
+        scores += [number_score(bundle, source, target), phrase_score(bundle, source, target)]
+    return scores
 
 
 _DIGITS = re.compile(r"\d+")

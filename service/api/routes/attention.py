@@ -121,7 +121,10 @@ async def _sentence(
 
 
 def _translators(service: Service, pair: Pair, fields: AttentionRequest) -> list[Translates]:
-    """Return the requested model or models; for a comparison another one, preferably of another architecture."""
+    """Return the requested model or models; for a comparison another one, preferably of another architecture.
+
+    An ensemble is compared with itself: the maps are those of its members.
+    """
     resolve = service.registry.resolve
     if fields.view == "models":
         if not fields.models:
@@ -132,6 +135,8 @@ def _translators(service: Service, pair: Pair, fields: AttentionRequest) -> list
         return [first]
     if fields.other_model is not None:
         return [first, resolve(*pair, fields.other_model)]
+    if first.info.members:
+        return [first, first]
     pair = (first.info.source_language, first.info.target_language)
     others = [
         info
@@ -140,7 +145,7 @@ def _translators(service: Service, pair: Pair, fields: AttentionRequest) -> list
     ]
     if not others:
         raise invalid("view=compare needs a second model of this pair, and there is none", "unknown_model")
-    other = min(others, key=lambda info: info.architecture == first.info.architecture)
+    other = min(others, key=lambda info: (bool(info.members), info.architecture == first.info.architecture))
     return [first, resolve(*pair, other.name)]
 
 
@@ -149,8 +154,11 @@ async def _maps(
 ) -> list[AttentionMap]:
     """Return the maps of the view: one, or others that belong to other models or to another translation."""
     most_weights = MOST_WEIGHTS // len(translators) if fields.view == "models" else MOST_WEIGHTS
+    members = translators[0].info.members if fields.view == "compare" and fields.other_model is None else ()
 
     async def ask(number: int, target_text: str | None, options: AttentionOptions = job.options) -> AttentionMap:
+        if members:
+            options = replace(options, member=members[number].name)
         return await translators[number].attention(
             job.text, target_text, options, deadline=deadline, most_weights=most_weights
         )

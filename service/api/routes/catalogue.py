@@ -1,6 +1,7 @@
 """GET /languages, /glossaries and /models: what the service has."""
 
 import gzip
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter
@@ -27,6 +28,15 @@ class PairSchema(Schema):
     default: bool = Field(description="Whether the model translates the pair if a request names none")
 
 
+class MemberSchema(Schema):
+    """A model that decides in an ensemble."""
+
+    name: str
+    version: str
+    digest: str
+    attention: dict[str, Any]
+
+
 class ModelSchema(Schema):
     """A loaded model."""
 
@@ -51,6 +61,9 @@ class ModelSchema(Schema):
     provider: str
     limits: dict[str, int]
     attention: dict[str, Any]
+    members: list[MemberSchema] | None = Field(
+        None, description="Of an ensemble: the models that decide together. `attention` is that of the first"
+    )
     confidence: dict[str, Any] | None = Field(
         description="How `quality` is computed, and how true it was on test sets; null: the model gives no quality"
     )
@@ -137,7 +150,8 @@ def describe(info: ModelInfo, service: Service, state: ModelState) -> dict[str, 
         }
         for source, target in pairs_of(info)
     ]
-    return {
+    described = {"members": [asdict(member) for member in info.members]} if info.members else {}
+    return described | {
         **{name: getattr(info, name) for name in COPIED},
         "source": info.source_language,
         "sources": list(info.sources),

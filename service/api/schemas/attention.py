@@ -125,7 +125,13 @@ class AttentionRequest(FigureRequest, Decoding):
         None, description="For `models`, and required there: the names, with commas between them. The translation is "
         "`target_text`, or that of the first one"
     )  # fmt: skip
-    other_model: str | None = Field(None, description="For `compare`; default: the other architecture of the pair")
+    other_model: str | None = Field(
+        None, description="For `compare`; default: the other architecture of the pair, or of an ensemble its members"
+    )  # fmt: skip
+    member: str | None = Field(
+        None, description="Of an ensemble: the member whose weights are wanted, for the translation of all of them. "
+        "Default: the first"
+    )  # fmt: skip
     other_text: str | None = Field(
         None, description="For `contrast`: compared with `target_text`, instead of the model's own translation"
     )
@@ -224,7 +230,10 @@ class SearchSchema(Schema):
 class AttentionResponse(Schema):
     """Attention weights with their axes named."""
 
-    model: str
+    model: str = Field(description="The model whose weights these are")
+    ensemble: str | None = Field(
+        None, description="The ensemble that the model is a member of; translation, scores and digest are those of it"
+    )  # fmt: skip
     digest: str = Field(description="SHA-256 of the model's manifest")
     kind: Literal["cross", "encoder", "decoder", "occlusion", "sentence"]
     layer: str | int

@@ -86,6 +86,7 @@ def selected_scores(result: ScoringResult, wanted: WeightSelection | None) -> Sc
     """Return the wanted scores of a translation, in arrays of their own; raise InvalidOption."""
     if wanted is None:
         return result
+    result = result.of_member(wanted.member)
     layer, head = wanted.align
     selected = None
     if wanted.view is not None:

@@ -6,7 +6,7 @@ The default model of a pair translates it if none is named. The models that the 
 order. Then comes the model with the best measured scores. Models are compared by their mean over the test sets that
 their cards share, in one metric, and on the precision that runs, if it was measured. Among those within half a point of
 the best, the one with the most attention heads comes first: it shows more. A model without these scores never
-precedes one with them. Ties are broken by name.
+precedes one with them. A model that may not be a default comes last, whatever its scores. Ties are broken by name.
 """
 
 import functools
@@ -122,7 +122,7 @@ def _first_working(translators: Sequence[AnyServed]) -> AnyServed:
 
 def in_order(models: Sequence[ModelInfo], preferred: Sequence[str], pair: tuple[str, str]) -> list[ModelInfo]:
     """Return the models of a pair, the default first."""
-    measured = {info.name: scores(info, pair) for info in models}
+    measured = {info.name: scores(info, pair) if info.may_be_default else {} for info in models}
     tests = comparison_tests(list(measured.values()))
 
     means = {
@@ -136,7 +136,7 @@ def in_order(models: Sequence[ModelInfo], preferred: Sequence[str], pair: tuple[
         rank = preferred.index(info.name) if info.name in preferred else len(preferred)
         mean = means.get(info.name)
         if mean is None:
-            return rank, 1 if measured[info.name] else 2, 0, 0.0, info.name
+            return rank, 1 if measured[info.name] else 2 if info.may_be_default else 3, 0, 0.0, info.name
         return rank, 0, -_heads(info) if mean >= close else 0, -mean, info.name
 
     return sorted(models, key=key)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import onnxruntime
 
+from service.bundle.ensemble import array_name
 from service.engine.errors import InvalidOption
 from service.engine.jobs import AttentionKind, AttentionScores, FloatArray, ScoringResult, Selector, WeightSelection
 from service.engine.model.buffers import Array, Arrays
@@ -81,10 +82,14 @@ def _stepless(site: ScoreSite, array: Array) -> FloatArray:
     return one.astype(np.float32)
 
 
-def cut(arrays: Arrays, row: int, source: int, target: int) -> ScoringResult:
-    """Return one row of a scoring run without its padding, as copies, so that the run's arrays can be freed."""
+def cut(arrays: Arrays, row: int, source: int, target: int, member: int = 0) -> ScoringResult:
+    """Return one row of a scoring run without its padding, as copies, so that the run's arrays can be freed.
 
-    def weights(name: str, height: int, width: int) -> Array | None:
+    The attention is that of one member, if the model is an ensemble.
+    """
+
+    def weights(kind: str, height: int, width: int) -> Array | None:
+        name = array_name(kind, member)
         return np.ascontiguousarray(arrays[name][row, :, :, :height, :width]) if name in arrays else None
 
     cross = weights("cross_attention", target, source)

@@ -1,14 +1,13 @@
 """Reads an ONNX graph from its file, edits it, and writes it back.
 
 ONNX Runtime cannot edit a graph, and the package `onnx` is not needed to serve. A file is a message of Protocol
-Buffers: a list of fields, each with a number and a value, which is an integer, bytes, or a message of its own.
-https://protobuf.dev/programming-guides/encoding, https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+Buffers, whose fields are in https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -16,12 +15,11 @@ from typing import Literal
 import numpy as np
 
 from service.engine.jobs import IntArray
+from service.engine.model.protocol_buffers import Field, read_message, write_message
 
-Field = tuple[int, "int | bytes"]
 RowOperation = Literal["take", "append", "lengthen"]
 
 ELEMENT_TYPES = {"float32": 1, "int32": 6, "int64": 7, "float16": 10}
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # kinds of fields
 
 _IR_VERSION, _OPSET = 10, 21
 _MODEL_IR_VERSION, _MODEL_GRAPH, _MODEL_OPSETS, _OPSET_VERSION = 1, 7, 8, 2
@@ -32,10 +30,6 @@ _ATTRIBUTE_TYPE, _INTEGER_ATTRIBUTE = 20, 2
 _TENSOR_DIMS, _TENSOR_TYPE, _TENSOR_NAME, _TENSOR_BYTES, _TENSOR_PLACE = 1, 2, 8, 9, 13
 _ENTRY_KEY, _ENTRY_VALUE = 1, 2  # of the place of a tensor's bytes
 _VALUE_NAME, _VALUE_TYPE, _TYPE_TENSOR, _TENSOR_ELEMENT = 1, 2, 1, 1
-
-
-class Fixed(bytes):
-    """The four or eight bytes of a number of fixed size."""
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +47,11 @@ class Node:
         fields = dict(read_message(self.attributes.get(name, b"")))
         value = fields.get(_ATTRIBUTE_FLOAT, fields.get(_ATTRIBUTE_INTEGER, default))
         return float(struct.unpack("<f", value)[0]) if isinstance(value, bytes) else float(value)
+
+    def reads(self) -> set[str]:
+        """Return the tensors that it reads: its inputs, and what its loop reads of the graph around it."""
+        inner = [node.reads() for node in self.body().nodes] if "body" in self.attributes else []
+        return {*self.inputs}.union(*inner)
 
     def body(self) -> Graph:
         """Return the graph that a loop runs."""
@@ -79,7 +78,7 @@ class Graph:
         self.nodes = [_read_node(value) for value in _messages(fields, _NODE)]
         self._others = [each for each in fields if each[0] not in (_NODE, _OUTPUT)]
         self._constants = {_text(value, _TENSOR_NAME): value for value in _messages(fields, _CONSTANT)}
-        self.inputs = {_name(value) for value in _messages(fields, _INPUT)}
+        self.inputs = [_name(value) for value in _messages(fields, _INPUT)]
         self._outputs = {_name(value): value for value in _messages(fields, _OUTPUT)}
 
     @property
@@ -140,9 +139,39 @@ class Graph:
         kept: list[Node] = []
         for node in reversed(self.nodes):
             if needed.intersection(node.outputs):
-                needed.update(node.inputs)
+                needed.update(node.reads())
                 kept.append(node)
         self.nodes = kept[::-1]
+        self._others = [each for each in self._others if each[0] != _CONSTANT or _constant_name(each[1]) in needed]
+
+    def renamed(self, name_of: Callable[[str], str], folder: str | None = None) -> Graph:
+        """Return the graph with other names of its tensors, and perhaps with its weights in a folder of this name."""
+
+        def value(message: bytes) -> bytes:
+            return _with_text(message, _VALUE_NAME, name_of)
+
+        def constant(message: bytes) -> bytes:
+            named = _with_text(message, _TENSOR_NAME, name_of)
+            return named if folder is None else _in_folder(named, folder)
+
+        fields: list[Field] = [(_NODE, _write_node(_renamed(node, name_of))) for node in self.nodes]
+        for number, content in self._others:
+            if number in (_CONSTANT, _INPUT):
+                assert isinstance(content, bytes)
+                fields.append((number, constant(content) if number == _CONSTANT else value(content)))
+            elif number == _GRAPH_NAME:
+                fields.append((number, content))
+        return Graph(write_message([*fields, *((_OUTPUT, value(each)) for each in self._outputs.values())]))
+
+    def join(self, other: Graph, outputs: Iterable[str]) -> None:
+        """Add another graph before this one, with these of its outputs; inputs of the same name are one."""
+        self.nodes = [*other.nodes, *self.nodes]
+        for number, content in other._others:
+            if number == _CONSTANT or (number == _INPUT and _constant_name(content, _VALUE_NAME) not in self.inputs):
+                self._others.append((number, content))
+        self.inputs += [name for name in other.inputs if name not in self.inputs]
+        self._constants |= other._constants
+        self._outputs |= {name: other._outputs[name] for name in outputs}
 
     def message(self) -> bytes:
         """Return the graph as it stands in a file."""
@@ -192,6 +221,43 @@ def integer_attribute(name: str, value: int) -> bytes:
     )
 
 
+def operator_sets(model: bytes) -> list[bytes]:
+    """Return the versions of the operators that a model's file asks for."""
+    return sorted(_messages(read_message(model), _MODEL_OPSETS))
+
+
+def _renamed(node: Node, name_of: Callable[[str], str]) -> Node:
+    """Return a node that reads and writes tensors by other names, in its loop, too."""
+    inputs, outputs = ([name and name_of(name) for name in names] for names in (node.inputs, node.outputs))
+    other = Node(node.kind, inputs, outputs, node.domain, dict(node.attributes))
+    if "body" in other.attributes:
+        other.set_body(other.body().renamed(name_of))
+    return other
+
+
+def _with_text(message: bytes, number: int, other: Callable[[str], str]) -> bytes:
+    """Return a message whose text under this number is another one."""
+    return write_message(
+        (each, other(value.decode()).encode() if each == number and isinstance(value, bytes) else value)
+        for each, value in read_message(message)
+    )
+
+
+def _in_folder(tensor: bytes, folder: str) -> bytes:
+    """Return a tensor whose bytes, if they stand in a file, stand in a file of that name in this folder."""
+
+    def moved(number: int, value: int | bytes) -> int | bytes:
+        if number == _TENSOR_PLACE and isinstance(value, bytes) and _text(value, _ENTRY_KEY) == "location":
+            return _with_text(value, _ENTRY_VALUE, lambda name: f"{folder}/{Path(name).name}")
+        return value
+
+    return write_message((number, moved(number, value)) for number, value in read_message(tensor))
+
+
+def _constant_name(value: int | bytes, number: int = _TENSOR_NAME) -> str:
+    return _text(value, number) if isinstance(value, bytes) else ""
+
+
 def _read_node(message: bytes) -> Node:
     fields = list(read_message(message))
     inputs, outputs, kind, domain = (
@@ -225,56 +291,3 @@ def _messages(fields: Iterable[Field], number: int) -> list[bytes]:
 def _with_message(message: bytes, number: int, other: bytes) -> bytes:
     """Return a message with other bytes in one of its fields."""
     return write_message((each, other if each == number else value) for each, value in read_message(message))
-
-
-def read_message(message: bytes) -> Iterator[Field]:
-    """Yield the fields of a message in their order: integers for varints, bytes for anything else."""
-    at, end = 0, len(message)
-    while at < end:
-        key, at = _read_varint(message, at)
-        kind = key & 7
-        if kind == _VARINT:
-            value, at = _read_varint(message, at)
-            yield key >> 3, value
-            continue
-        size = {_FIXED64: 8, _FIXED32: 4}.get(kind)
-        if kind == _BYTES:
-            size, at = _read_varint(message, at)
-        if size is None or at + size > end:
-            raise ValueError(f"a field of kind {kind} does not fit")
-        value_bytes = message[at : at + size]
-        yield key >> 3, value_bytes if kind == _BYTES else Fixed(value_bytes)
-        at += size
-
-
-def write_message(fields: Iterable[Field]) -> bytes:
-    """Return the message of such fields."""
-    return b"".join(_written(number, value) for number, value in fields)
-
-
-def _written(number: int, value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        return _varint(number << 3 | _VARINT) + _varint(value)
-    if isinstance(value, Fixed):
-        return _varint(number << 3 | (_FIXED32 if len(value) == 4 else _FIXED64)) + value
-    return _varint(number << 3 | _BYTES) + _varint(len(value)) + value
-
-
-def _read_varint(message: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(message) and shift < 64:
-        byte = message[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
-    raise ValueError("an integer does not end")
-
-
-def _varint(value: int) -> bytes:
-    parts = bytearray()
-    while value > 127:
-        parts.append(value & 127 | 128)
-        value >>= 7
-    parts.append(value)
-    return bytes(parts)

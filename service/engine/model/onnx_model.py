@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,19 +12,18 @@ import onnxruntime
 
 from service.bundle.limits import SOURCE_STEP
 from service.bundle.load import Bundle
-from service.bundle.shortlist import read_shortlist
-from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
+from service.engine.errors import BundleIncompatible, DeviceUnavailable
 from service.engine.jobs import ScoringResult, WeightSelection
 from service.engine.model.batching import EncodedSentences, group_by_length, pad_batch
 from service.engine.model.binding import StepSessions
+from service.engine.model.bundle_graphs import BundleGraphs, content_of
 from service.engine.model.cuda_decoder_state import CudaDecoderState, DeviceRows, run_on_device
 from service.engine.model.decoder_state import CpuDecoderState
 from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.model.explainer import Explainer, cut
 from service.engine.model.interface import DecoderState
-from service.engine.model.session import on_cpu_instead, open_session
-from service.engine.model.shortlist import Shortlist
-from service.engine.model.step_graph import faster_step, scored_always
+from service.engine.model.session import Allocation, on_cpu_instead, open_session
+from service.engine.model.step_graph import faster_step
 
 ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding
 # Another step costs 0.3 to 0.5 ms on one core. A padded source position of a sentence, with the shortlist's, costs
@@ -60,13 +60,19 @@ class OnnxModel:
         self.source_limit, self.target_limit = manifest.limits.source_tokens, manifest.limits.target_tokens
         self.step_cost = STEP_COST if placement.device == "cpu" else None
         self._pad = manifest.special_ids.pad
-        self._bundle, self._settings, self._attention = bundle, settings, manifest.attention
-        self._encoder = self._open(bundle.path(placement.graphs.encoder))
-        self._decoder = self._open_decoder()
+        self._graphs = BundleGraphs(bundle, placement.precision)
+        self._is_large, self._settings = manifest.is_large, settings
+        self._attentions = [member.attention for member in manifest.members] or [manifest.attention]
+        self._encoder = self._open(self._graphs.encoder())
+        step = self._graphs.decoder()
+        self._decoder = self._open_decoder(step)
         if rows is None and placement.device != "cpu":
             rows = DeviceRows(placement.device, self._open)
         self._rows = rows
-        self._shortlist = self._read_shortlist()
+        self._explainers: dict[int, Explainer] = {}  # by member of an ensemble; else that of the only one
+        self._shortlist = self._graphs.shortlist(step, self._pad)
+        if self._shortlist is not None and rows is not None:
+            raise BundleIncompatible("graphs with a shortlist run on the CPU only")
         self._check_arrays()
 
     def encode(
@@ -112,7 +118,9 @@ class OnnxModel:
             names = [output.name for output in self._forced.get_outputs()]
             arrays = dict(zip(names, self._forced.run(names, feeds), strict=True))
             for row, index in enumerate(group):
-                results[index] = cut(arrays, row, int(source_lengths[row]), int(target_lengths[row]))
+                sizes = int(source_lengths[row]), int(target_lengths[row])
+                first, *others = (cut(arrays, row, *sizes, member) for member in range(len(self._attentions)))
+                results[index] = replace(first, others=tuple(others))
         return [results[index] for index in range(len(pairs))]
 
     def explain(self, source: Sequence[int], target: Sequence[int], selection: WeightSelection) -> ScoringResult:
@@ -124,13 +132,25 @@ class OnnxModel:
             "target": np.array([target], np.int64),
             "target_lengths": np.array([len(target)], np.int64),
         }
-        return self._explainer.explain(feeds, selection)
+        member = selection.member
+        if member not in self._explainers:
+            # Opened at the first use, with weights as they are in the file: few requests ask for an explanation.
+            graph, folder = self._graphs.scoring_of(member)
+            self._explainers[member] = Explainer(
+                graph,
+                lambda content: open_session(content, self.placement, self._settings, packed=False, weights=folder),
+            )
+        found = self._explainers[member].explain(feeds, selection)
+        if len(self._attentions) == 1:
+            return found
+        [together] = self.score_batch([(source, target)])
+        return replace(found, logprobs=together.logprobs, ranks=together.ranks)
 
     def close(self) -> None:
         """Free the sessions; another object may still hold this one for a moment."""
         del self._encoder, self._decoder
         self.__dict__.pop("_forced", None)
-        self.__dict__.pop("_explainer", None)
+        self._explainers.clear()
         self._rows = self._shortlist = None
 
     @functools.cached_property
@@ -138,53 +158,29 @@ class OnnxModel:
         # Opened at the first use: most deployments only translate, and each session holds its own packed weights. A
         # large model scores with weights as they are in the file: 40 % slower, with the same numbers, in a third of
         # the memory (docs/benchmarks.md).
-        path = self._bundle.path(self.placement.graphs.forced)
-        return open_session(path, self.placement, self._settings, packed=not self._bundle.manifest.is_large)
-
-    @functools.cached_property
-    def _explainer(self) -> Explainer:
-        # Opened at the first use, with weights as they are in the file, because few requests ask for an explanation.
-        path = self._bundle.path(self.placement.graphs.forced)
-        return Explainer(
-            path.read_bytes(),
-            lambda graph: open_session(graph, self.placement, self._settings, packed=False, weights=path.parent),
-        )
+        return self._open(self._graphs.scoring(), packed=not self._is_large)
 
     def _forced_together(self, longest: int) -> int:
-        sizes = [size for size in (self._attention.cross, self._attention.encoder, self._attention.decoder) if size]
+        sizes = [size for own in self._attentions for size in (own.cross, own.encoder, own.decoder) if size]
         weights = sum(size.layers * size.heads for size in sizes) * longest**2
         return max(1, FORCED_WEIGHTS // weights)
 
-    def _read_shortlist(self) -> Shortlist | None:
-        name, manifest = self.placement.graphs.shortlist, self._bundle.manifest
-        if name is None:
-            return None
-        if self._rows is not None:
-            raise BundleIncompatible("graphs with a shortlist run on the CPU only")
-        decoder = self._bundle.path(self.placement.graphs.decoder)
-        scored = scored_always(decoder.read_bytes(), decoder.parent)
-        return Shortlist(read_shortlist(self._bundle.path(name), manifest.vocabulary_size), self._pad, scored)
-
-    def _open_decoder(self) -> StepSessions:
+    def _open_decoder(self, graph: Path | bytes) -> StepSessions:
         """Return the sessions of the step."""
-        path = self._bundle.path(self.placement.graphs.decoder)
-        try:
-            graph = path.read_bytes()
-        except OSError as error:
-            raise BundleCorrupt(f"{path}: cannot be read ({error.strerror}).") from error
-        on_cpu = self.placement.device == "cpu"
-        changed = faster_step(graph) if on_cpu else graph
-        opened = functools.partial(
-            open_session, path if changed == graph else changed, self.placement, self._settings, weights=path.parent
-        )
-        if not on_cpu or self._bundle.manifest.is_large:  # a large model does not keep its packed weights twice
+        on_cpu, content = self.placement.device == "cpu", content_of(graph)
+        changed = faster_step(content) if on_cpu else content
+        opened = functools.partial(self._open, graph if changed == content else changed)
+        if not on_cpu or self._is_large:  # a large model does not keep its packed weights twice
             return StepSessions(opened())
         # Decode threads share the session. Without a shortlist, the scores of a step are too large for the C library.
         many = opened(allocation="pool" if self.placement.graphs.shortlist is None else "threads")
         return StepSessions(many, opened(allocation="plans"))
 
-    def _open(self, graph: Path | bytes) -> onnxruntime.InferenceSession:
-        return open_session(graph, self.placement, self._settings)
+    def _open(
+        self, graph: Path | bytes, packed: bool = True, allocation: Allocation = "pool"
+    ) -> onnxruntime.InferenceSession:
+        weights = None if isinstance(graph, Path) else self._graphs.weights
+        return open_session(graph, self.placement, self._settings, packed, weights, allocation)
 
     def _check_arrays(self) -> None:
         """Raise BundleIncompatible if the graphs lack an array of the manifest."""

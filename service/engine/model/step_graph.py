@@ -39,7 +39,7 @@ def look_up_chosen(graph: Graph) -> bool:
     The exporter joins the tokens that every sentence scores, [A], and each sentence's own, [B, O], to one table
     [B, A + O] of 8 bytes an entry, in every step. 4 to 6 % of a step of 32 rows and more.
     """
-    lists = _lists(graph)
+    lists = scored_tokens(graph)
     if lists is None:
         return False
     found, always, own, size = lists
@@ -63,7 +63,7 @@ def look_up_chosen(graph: Graph) -> bool:
     return True
 
 
-class _Lists(NamedTuple):
+class ScoredTokens(NamedTuple):
     """Where a step looks up the tokens that it chose: those that every sentence scores, then each sentence's own."""
 
     found: Node
@@ -72,7 +72,7 @@ class _Lists(NamedTuple):
     size: int  # A
 
 
-def _lists(graph: Graph) -> _Lists | None:
+def scored_tokens(graph: Graph) -> ScoredTokens | None:
     """Return the lists that a step chooses from; None for a graph that the exporter did not write so."""
     found = graph.producer("top_ids")
     found = graph.producer(found.inputs[0]) if found is not None and found.kind == "Reshape" else None
@@ -83,7 +83,7 @@ def _lists(graph: Graph) -> _Lists | None:
     size = graph.size(expanded.inputs[0]) if expanded is not None and expanded.kind == "Expand" else None
     if expanded is None or size is None or len(size) != 1:
         return None
-    return _Lists(found, expanded.inputs[0], own, size[0])
+    return ScoredTokens(found, expanded.inputs[0], own, size[0])
 
 
 def scored_always(model: bytes, folder: Path) -> IntArray:
@@ -92,7 +92,7 @@ def scored_always(model: bytes, folder: Path) -> IntArray:
         graph = graph_of(model)
     except ValueError:
         return np.zeros(0, np.int64)
-    lists = _lists(graph)
+    lists = scored_tokens(graph)
     return np.zeros(0, np.int64) if lists is None else graph.integers(lists.always, folder)
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from service.bundle.manifest import AlignmentHead, Manifest
+from service.engine.attention.selection import relocated
+from service.engine.errors import InvalidOption
 from service.engine.events import CallStage, EngineEvent, EventListener, StageDone
 from service.engine.jobs import WeightSelection
 from service.engine.languages.tags import canonical
@@ -37,6 +39,7 @@ class LoadedPair:
     align: AlignmentHead  # as it stands in the scores, which hold no other head
     segmentation: SegmentationOptions
     warm: threading.Event = field(default_factory=threading.Event)  # shared by all pairs
+    member: int = 0  # of an ensemble: whose attention is returned
 
     def with_languages(self, source_language: str, target_language: str) -> LoadedPair:
         """Return the model for another of its pairs; itself for a pair that it does not have."""
@@ -52,6 +55,22 @@ class LoadedPair:
             tokenizers=for_target(self.tokenizers, self.manifest, target),
         )
 
+    def of_member(self, name: str | None) -> LoadedPair:
+        """Return the pair with the attention of a member of an ensemble; None: its own. Raise InvalidOption."""
+        names = [member.name for member in self.manifest.members]
+        if name is None:
+            return self
+        if name not in names:
+            known = f"its members are {', '.join(names)}" if names else "it is no ensemble; leave out member"
+            raise InvalidOption(f"{self.name} has no member {name[:64]!r}: {known}.")
+        attention = self.manifest.members[names.index(name)].attention
+        return replace(
+            self,
+            manifest=replace(self.manifest, attention=attention),
+            align=relocated(attention.align),
+            member=names.index(name),
+        )
+
     @property
     def name(self) -> str:
         """Return the bundle's name."""
@@ -61,7 +80,7 @@ class LoadedPair:
     def wanted(self) -> WeightSelection:
         """Return the weights that every scoring returns: those of the aligning head."""
         align = self.manifest.attention.align
-        return WeightSelection((align.layer, align.head))
+        return WeightSelection((align.layer, align.head), member=self.member)
 
     def segmentation_for(self, options: TranslationOptions, split: bool = True) -> SegmentationOptions:
         """Return how texts are cut, and which of their parts are values."""

@@ -186,12 +186,13 @@ class Translator:
         Or that of one sentence and a given translation, a text or the tokens of a path to it. A text without a sentence
         is its own translation. Raise EmptyInput, InputTooLong, TooManyWeights, and the errors of `translate`.
         """
-        pair = self._pair
+        pair = self._pair.of_member(options.member)
         search = complete(options.translation, pair.manifest.decoding)
         if options.trace:
             options = at_each_step(options, pair.manifest.attention)
         limit = limit_for(options, pair.manifest.attention, most_weights, self.name)
-        wanted = replace(select_weights(options, pair.manifest.attention, self.name), limit=limit)
+        selected = select_weights(options, pair.manifest.attention, self.name)
+        wanted = replace(selected, limit=limit, member=pair.member)
         self._admit(deadline)
         forcing = Forcing(pair, search, deadline, wanted)
         ids = await pair.timed("tokenize", len(text), lambda: forcing.check_side(text))
@@ -212,18 +213,12 @@ class Translator:
             found = Translation(detail.target_text, sentences=(detail,))
         check_size(limit, *_tokens(found.sentences))
         size = LONG_TEXT + 1 if "all" in (options.layer, options.head) else 0
-        shown = await pair.timed("view", size, lambda: self._maps(text, found, options))
+        shown = await pair.timed("view", size, lambda: _maps(pair, text, found, options))
         if options.kind == "occlusion":
             every = zip(shown, found.sentences, strict=True)
             shown = [await forcing.occluded(one, detail, options) for one, detail in every]
         joined = join_maps(shown, forcing.score_of(found.sentences), found.quality)
         return replace(joined, search=trace, path=path)
-
-    def _maps(self, text: str, found: Translation, options: AttentionOptions) -> list[AttentionMap]:
-        """Return the map of each sentence."""
-        pair, begin = self._pair, self._pair.tokenizers.target.begin_token()
-        texts = text, found.text
-        return [build_map(texts, detail, options, begin, pair.align, pair.info) for detail in found.sentences]
 
     async def score_batch(
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
@@ -245,6 +240,15 @@ class Translator:
     def _touch(self) -> None:
         if self._pair.warm.is_set():
             self._last_used[:] = [time.time()]
+
+
+def _maps(pair: LoadedPair, text: str, found: Translation, options: AttentionOptions) -> list[AttentionMap]:
+    """Return the map of each sentence."""
+    texts, begin, members = (text, found.text), pair.tokenizers.target.begin_token(), pair.info.members
+    shown = [build_map(texts, detail, options, begin, pair.align, pair.info) for detail in found.sentences]
+    if not members:
+        return shown
+    return [replace(each, model=members[pair.member].name, ensemble=pair.name) for each in shown]
 
 
 def _tokens(sentences: Sequence[SentenceDetail]) -> tuple[int, int]:

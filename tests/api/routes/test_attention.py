@@ -2,14 +2,16 @@
 
 import csv
 import io
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from service.engine.model_info import MemberInfo
 from service.engine.types import AttentionOptions, TranslationOptions
 from tests.support.api_client import Client
-from tests.support.fake_engine import DummyRegistry
+from tests.support.fake_engine import DummyRegistry, DummyTranslator, info_of
 
 TEXT = {"text": "I lost.", "source": "en", "target": "fr"}
 SCORES = {**TEXT, "text": "a small dog", "layer": "0", "head": "0", "stage": "scores"}
@@ -48,6 +50,28 @@ async def test_parameters_reach_the_engine(client: Client, registry: DummyRegist
     for asked, expected in shown:
         body = (await client.get("/attention", params={**TEXT, **asked})).json()
         assert (body["kind"], body["layer"], body["head"]) == expected
+
+
+async def test_an_ensemble_is_compared_with_itself_by_the_members_weights(
+    client: Client, registry: DummyRegistry
+) -> None:
+    names = ("transformer-en-fr", "bahdanau-en-fr")
+    members = tuple(MemberInfo(name, "1", f"sha256:{name}", {"align": {"layer": 1, "head": 2}}) for name in names)
+    ensemble = DummyTranslator(replace(info_of("ensemble-en-fr"), members=members))
+    registry.translators[ensemble.info.name] = ensemble
+    fields = {**TEXT, "model": "ensemble", "view": "compare"}
+    body = (await client.get("/attention", params=fields)).json()
+    assert len(body["maps"]) == 2
+    assert [call[1].member for call in ensemble.calls] == list(names)
+    await client.get("/attention", params={**fields, "other_model": names[1]})
+    assert registry[names[1]].calls
+    await client.get("/attention", params={**TEXT, "model": "ensemble", "member": names[1]})
+    assert ensemble.calls[-1][1].member == names[1]
+    await client.get("/attention", params={**TEXT, "view": "compare"})  # of another model: with the other architecture
+    assert len(registry[names[1]].calls) == 2
+    models = {model["name"]: model for model in (await client.get("/models")).json()["models"]}
+    assert [member["name"] for member in models["ensemble-en-fr"]["members"]] == list(names)
+    assert "members" not in models[names[0]]
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,20 @@ def test_a_model_of_several_targets_may_be_the_default_of_some_of_them() -> None
         pairs.resolve("en", "de", "bahdanau-en-fr")
 
 
+def test_a_model_that_may_not_be_the_default_translates_if_it_is_named() -> None:
+    """Its scores count for nothing, and neither do the test sets that it has."""
+    both = model("ensemble-en-fr", set_en_fr=50.0, other_en_fr=50.0)
+    both.info = replace(both.info, may_be_default=False)
+    one, none = model("transformer-en-fr", set_en_fr=40.0), model("bahdanau-en-fr")
+    pairs = Pairs((both, none, one))
+    assert pairs.resolve("en", "fr") is one
+    assert pairs.resolve("en", "fr", "ensemble") is pairs.resolve("en", "fr", both.name) is both
+    assert Pairs((both, none)).resolve("en", "fr") is none
+    assert Pairs((both, none, one), (both.name,)).resolve("en", "fr") is both
+    both.info = replace(both.info, may_be_default=True)
+    assert Pairs((both, none, one)).resolve("en", "fr") is both
+
+
 @pytest.mark.parametrize(("better", "default"), [(40.5, "transformer"), (40.6, "bahdanau")])
 def test_among_equally_good_models_the_one_with_more_heads_is_the_default(better: float, default: str) -> None:
     many, one = model("transformer-en-fr", set_en_fr=40.0), model("bahdanau-en-fr", set_en_fr=better)

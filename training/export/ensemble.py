@@ -1,0 +1,57 @@
+"""Writes an ensemble: a bundle of a manifest and a card, which names models beside it that translate together."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from service.bundle.ensemble import parse_ensemble
+from service.bundle.load import Bundle, load_bundle
+from service.bundle.write import write_manifest
+from training.export.manifest import next_version
+
+README = """# {name}
+
+{names} decide together: each step of one search takes the mean of their log-probabilities. This folder has no
+weights: the folders of its members stand beside it, and `manifest.json` says which versions they are. Their cards
+([{first}](../{first}/README.md), …) say what they were trained on, with licences and credits, which hold here, too.
+
+Made with `python -m training ensemble`. Scores of the ensemble stand in `manifest.json`; docs/benchmarks has what they
+cost.
+"""
+
+
+def write_ensemble(
+    members: Sequence[Path],
+    output: Path,
+    version: str | None = None,
+    scores: Sequence[Mapping[str, Any]] = (),
+    *,
+    default: bool,
+) -> Bundle:
+    """Write an ensemble of bundles that stand beside it; raise ValueError or BundleError.
+
+    One that is there already is replaced; it is then one version later.
+    """
+    folder = output.parent.resolve()
+    if apart := [str(member) for member in members if member.resolve().parent != folder]:
+        raise ValueError(f"{', '.join(apart)}: the members of an ensemble stand beside it, in {output.parent}")
+    bundles = [load_bundle(member) for member in members]
+    if misnamed := [str(each.folder) for each in bundles if each.folder.name != each.manifest.name]:
+        raise ValueError(f"{', '.join(misnamed)}: the folder of a member has the name of its bundle")
+    named = [{"name": each.manifest.name, "version": each.manifest.version, "digest": each.digest} for each in bundles]
+    document: dict[str, Any] = {
+        "format_version": 3,
+        "name": output.name,
+        "version": version or next_version(output),
+        "members": named,
+        "default": default,
+        "decoding": bundles[0].manifest.raw["decoding"],
+        "card": {"parameters": sum(each.manifest.card["parameters"] for each in bundles), "scores": [*scores]},
+    }
+    parse_ensemble(document | {"files": {}}, [each.manifest for each in bundles])
+    output.mkdir(exist_ok=True)
+    names = [each.manifest.name for each in bundles]
+    readme = README.format(name=output.name, names=" and ".join(names), first=names[0])
+    (output / "README.md").write_text(readme, encoding="utf-8")
+    write_manifest(output, document)
+    return load_bundle(output)
