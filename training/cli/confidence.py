@@ -32,6 +32,9 @@ def confidence(
         Path | None, typer.Option(help="Folder with test sets, with the layout of a mirror, to measure the result.")
     ] = None,
     most_pairs: Annotated[int, typer.Option(min=1, help="Most pairs of each --pairs.")] = 500,
+    short: Annotated[
+        int, typer.Option(min=0, help="Lines of up to three words of our own text, which held-out text lacks.")
+    ] = 450,
     most_tests: Annotated[int, typer.Option(min=1, help="Most sentences of each test set.")] = 1000,
 ) -> None:
     """Train the quality of a bundle's translations, measure it, and write it into the manifest."""
@@ -47,6 +50,7 @@ def confidence(
         own += [of.group(each, most_pairs) for each in extra]
         if not own:
             continue
+        own += [of.short_lines(source, target, short)] if short else []
         own.append(of.nonsense(own))
         measured = [of.group(each, most_tests) for each in public_sets(tests, source, target)] if tests else []
         typer.echo(f"{source}-{target}: {sum(len(each.sources) for each in (*own, *measured))} sentences", err=True)

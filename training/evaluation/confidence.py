@@ -24,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from service.bundle.confidence import SIGNALS, VERSION, Confidence
 from training.data.distillation import ask
+from training.data.own_text import Triple, own_pairs
 from training.data.reading import read_lines
 from training.data.split import sentence_hash
 from training.evaluation.test_sets import TestSet, load_development, load_test
@@ -34,6 +35,7 @@ USABLE = 60.0
 """The chrF from which a translation counts as usable: the threshold closest to a reader's view (docs/confidence.md)."""
 NONSENSE_SHARE = 0.05
 """Shuffled sentences, as a share of the training pairs: without them nothing shows what broken text looks like."""
+SHORT_WORDS = 3
 BINS = 10
 DIGITS = 4
 Array = npt.NDArray[np.float64]
@@ -108,6 +110,17 @@ def pairs_of(path: Path, source: str, target: str, first: bool) -> TestSet | Non
         return TestSet(loaded.name, loaded.references, loaded.sources)
     named = len(languages.split("-")) == 2 and all(len(part) in (2, 3) for part in languages.split("-"))
     return loaded if languages == f"{source}-{target}" or (first and not named) else None
+
+
+def short_lines(source: str, target: str, most: int) -> References:
+    """Return ``most`` lines of up to SHORT_WORDS words of our own text: what people type first, and what cells hold.
+
+    A model was trained on them, but held-out text has hardly any. There are none in other languages than ours.
+    """
+    known = {source, target} <= set(Triple._fields) - {"register"}
+    pairs = own_pairs(source, target) if known else ()
+    short = [pair for pair in pairs if len(pair[0].split()) <= SHORT_WORDS]
+    return group(TestSet("everyday, short", [line for line, _ in short], [line for _, line in short]), most)
 
 
 def nonsense(sets: Iterable[References], share: float = NONSENSE_SHARE, seed: int = 1) -> References:

@@ -12,7 +12,16 @@ from service.bundle.confidence import SIGNALS
 from service.bundle.load import load_bundle
 from tests.training.commands import call, run
 from training.data.distillation import ask
-from training.evaluation.confidence import ConfidenceError, JudgedSet, fit, group, measure, nonsense, reliability
+from training.evaluation.confidence import (
+    ConfidenceError,
+    JudgedSet,
+    fit,
+    group,
+    measure,
+    nonsense,
+    reliability,
+    short_lines,
+)
 from training.evaluation.test_sets import TestSet
 
 BUNDLE = Path(__file__).parents[3] / "models" / "gallery" / "gallery-transformer-small"
@@ -58,6 +67,14 @@ def test_a_source_has_all_its_references_and_nonsense_has_its_letters() -> None:
     assert any(sorted(broken) == sorted(source) for source in pairs.sources)
 
 
+def test_short_lines_are_of_the_languages_that_our_own_text_has() -> None:
+    lines = short_lines("de", "en", 30)
+    assert len(lines.sources) == 30
+    assert all(1 <= len(source.split()) <= 3 for source in lines.sources)
+    assert short_lines("de", "en", 30) == lines
+    assert not short_lines("es", "en", 30).sources
+
+
 def test_the_command_gives_a_bundle_its_quality(tmp_path: Path) -> None:
     bundle = tmp_path / BUNDLE.name
     shutil.copytree(BUNDLE, bundle)
@@ -69,9 +86,9 @@ def test_the_command_gives_a_bundle_its_quality(tmp_path: Path) -> None:
     tests.parent.mkdir(parents=True)
     pairs.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     tests.write_bytes(gzip.compress(pairs.read_bytes()))
-    call("confidence", bundle, "--pairs", pairs, "--tests", tests.parents[1])
+    call("confidence", bundle, "--pairs", pairs, "--tests", tests.parents[1], "--short", 6)
     section = load_bundle(bundle).manifest.raw["confidence"]
-    assert section["trained_on"]["pairs"] == {"pairs": 40, "nonsense": 2}
+    assert section["trained_on"]["pairs"] == {"pairs": 40, "everyday, short": 6, "nonsense": 2}
     assert [row["test_set"] for row in section["measured"]] == ["tatoeba.en-fr", "all"]
     assert section["measured"][0]["auc"] > 0.6
 
