@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
     "service/engine": {"numpy", "onnxruntime", "sentencex", "service", "tokenizers"},
     "service/bundle": {"jsonschema", "numpy", "service", "tokenizers"},
+    "service/languages": {"service"},
 }
 HEAVY = ("fastapi", "prometheus_client", "pydantic", "starlette", "torch", "uvicorn")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.bundle.spoken_clock import HOURS, spoken
+from service.bundle.spoken_clock import spoken
+from service.languages import known_languages
 from tests.support.server import ROOT, ServerProcess, running
 
 MODELS = Path(os.environ.get("TEST_MODELS_DIR", ROOT / "models"))
@@ -53,6 +54,7 @@ def test_the_sentences_everybody_knows(server: ServerProcess, spelled: Callable[
 
 FRAMES = {"en": "The train leaves at {}.", "fr": "Le train part à {}.", "de": "Der Zug fährt um {}."}
 TIMES = [(hour, minute) for hour in range(1, 13) for minute in (0, 15, 30, 45)]
+HOURS = {language.tag: language.spoken_clock.hours for language in known_languages()}
 WORDS = {name: {*hours, "quarter", "half", "quart", "demie", "viertel", "halb"} for name, hours in HOURS.items()}
 
 

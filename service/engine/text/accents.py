@@ -2,7 +2,7 @@
 
 The lists have the accented words of our own text whose plain form is no other word there; names are not among them
 (*Mueller* may be written so), nor participles that lack only the last accent (*tu payes*, *payés*). A word after ~ is
-only known as it is written with ae, oe or ue. The English words are those whose form without an apostrophe is no other
+only known as it is written with ae, oe or ue. The contractions are those whose form without an apostrophe is no other
 word.
 """
 
@@ -10,57 +10,48 @@ import functools
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from service.bundle.wrapping import Span
+from service.languages import Language, language_of
+from service.languages.language import AccentedWord
 
-_FILES = {"en": "english_contractions.txt", "fr": "french_accents.txt", "de": "german_accents.txt"}
 _LETTERS = re.compile("[a-z]+")
-_ACCENTED = re.compile(r"[À-ÖØ-öø-ÿŒœ\u0300-\u036f]")  # also decomposed, as macOS writes them
-_WHERE = re.compile(r"\A\W{0,9}[Oo](u) (?!bien|alors|celles?|celui|ceux|les?|un)")  # as a sentence begins
-_TO = re.compile(  # a that means to, not has
-    r"(?<!\bil )(?<!\belle )(?<!\bon )(?<!\by )(?<!\bqui )(?<!\bnous )(?<!\blui )(?<!\ben )(?<!\bca )(?<!\bage )"
-    r"(?<![\w'’-])a(?= (?:l['’](?!air\b|esprit|intention)|[sm]['’]|(?:la|ce|cette|cet|[mts](?:a|on|es|e)|[nv]otre"
-    r"|[nv]os|leurs?|chaque|quelle|quel|quoi|qui|cause (?:de|du|d['’])|partir|cote|peine|jour|pied|velo|gauche|droite"
-    r"|midi|minuit|temps|[mt]oi|vous|travers|part|table|noel|paques|bord|condition|propos|domicile|demain|bientot|nouveau"
-    r"|elle|eux|(?!entre)[^\W\d_]{2,}(?:er|ir|[nr]dre|ttre|aire|oire|uire|[dlr]ire|crire|suivre|vivre))\b))",
-    re.IGNORECASE,
-)
-_LIGATURES = {"ß": "ss", "œ": "oe", "æ": "ae"}
-_WITHOUT_LIGATURES = str.maketrans(_LIGATURES)
-_SPELLED_OUT = str.maketrans({**_LIGATURES, "ä": "ae", "ö": "oe", "ü": "ue"})
+_ACCENTED = re.compile(r"[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff\u0152\u0153\u0300-\u036f]")  # also decomposed
 
 
 def lacks_accents(text: str, language: str) -> bool:
     """Return whether a text has none of the accents of its language (it may need none), or lacks an apostrophe."""
-    if language == "en":
-        return not _accented("en").keys().isdisjoint(_LETTERS.findall(text.lower()))
-    return language in _FILES and _ACCENTED.search(text) is None
+    known = language_of(language)
+    if known.contractions and not _plain_forms(known).keys().isdisjoint(_LETTERS.findall(text.lower())):
+        return True
+    return _ACCENTED.search(text) is None and bool(known.accented)
 
 
 def with_accents(word: str, language: str) -> str:
     """Return a word in small letters with the accents or the apostrophe that it lacks."""
-    return _accented(language).get(word, word)
+    return _plain_forms(language_of(language)).get(word, word)
+
+
+def with_letters(word: str, language: str) -> str:
+    """Return a word in small letters with the letters that keyboards lack where they have to be: ß for ss."""
+    for typed, written, pattern in _letters(language_of(language)):
+        word = pattern.sub(written, word) if typed in word else word
+    return word
 
 
 def accents_by_place(text: str, language: str) -> Iterator[tuple[Span, str]]:
-    """Yield the places of the accents of *où* at the beginning of a sentence, and of *à* before some words.
-
-    In our own text 441 of 445 of the former mean where, and 15,300 of 15,400 of the
-    latter mean to, of 24,500 in all.
-    """
-    if language != "fr":
-        return
-    where = _WHERE.match(text)
-    if where is not None:
-        yield where.span(1), "ù"
-    for found in _TO.finditer(text):
-        yield found.span(), "À" if found[0] == "A" else "à"
+    """Yield the places of words that have an accent only there (*où* as a sentence begins, *à* before some words)."""
+    known = language_of(language)
+    for word, pattern in _by_place(known):
+        for found in pattern.finditer(text):
+            for (start, end), letters in differences(found[1], word.accented, language):
+                yield (found.start(1) + start, found.start(1) + end), letters
 
 
-def differences(plain: str, word: str) -> Iterator[tuple[Span, str]]:
+def differences(plain: str, word: str, language: str) -> Iterator[tuple[Span, str]]:
     """Yield the ranges of a plain form, in any case, that differ from the word in small letters, and its letters."""
-    spelled_out = len(plain) == len(word.translate(_SPELLED_OUT))
+    ligatures, both = _tables(language_of(language))
+    spelled_out = len(plain) == len(word.translate(both))
     at = 0
     for letter in word:
         width = 1
@@ -68,21 +59,47 @@ def differences(plain: str, word: str) -> Iterator[tuple[Span, str]]:
             width = 0
             yield (at, at), letter
         elif plain[at].lower() != letter:
-            width = len(letter.translate(_SPELLED_OUT)) if spelled_out else len(_plain(letter))
-            yield (at, at + width), letter.upper() if plain[at].isupper() and letter != "ß" else letter
+            width = len(letter.translate(both)) if spelled_out else len(_plain(letter, ligatures))
+            has_capital = len(letter.upper()) == 1
+            yield (at, at + width), letter.upper() if plain[at].isupper() and has_capital else letter
         at += width
 
 
 @functools.cache
-def _accented(language: str) -> Mapping[str, str]:
+def _tables(language: Language) -> tuple[dict[int, str], dict[int, str]]:
+    """Return how ligatures are typed, and how these and the letters are that can be spelled out."""
+    ligatures = dict(language.accents.ligatures)
+    return str.maketrans(ligatures), str.maketrans({**ligatures, **language.accents.spelled_out})
+
+
+@functools.cache
+def _plain_forms(language: Language) -> Mapping[str, str]:
     """Return the word of each plain form."""
-    words = (Path(__file__).parent / _FILES[language]).read_text("utf-8").split()
-    found = {_plain(word).lower().replace("'", ""): word for word in words if not word.startswith("~")}
-    umlauts = [word.lstrip("~") for word in words] if language == "de" else []
-    return found | {word.translate(_SPELLED_OUT): word for word in umlauts}
+    words = [*language.accented, *language.contractions]
+    ligatures, both = _tables(language)
+    found = {_plain(word, ligatures).lower().replace("'", ""): word for word in words if not word.startswith("~")}
+    spelled_out = [word.lstrip("~") for word in words] if language.accents.spelled_out else []
+    return found | {word.translate(both): word for word in spelled_out}
 
 
-def _plain(word: str) -> str:
+@functools.cache
+def _letters(language: Language) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
+    return tuple((each.typed, each.written, re.compile("|".join(each.where))) for each in language.accents.letters)
+
+
+@functools.cache
+def _by_place(language: Language) -> tuple[tuple[AccentedWord, re.Pattern[str]], ...]:
+    return tuple((word, _pattern_of(word)) for word in language.accents.words)
+
+
+def _pattern_of(word: AccentedWord) -> re.Pattern[str]:
+    start = r"\A\W{0,9}" if word.begins else r"(?<![\w'’-])"
+    after = "".join(rf"(?<!\b{each} )" for each in word.not_after)
+    unlike = f"(?!{'|'.join(word.not_before)})" if word.not_before else ""
+    return re.compile(rf"{after}{start}({word.word})(?= {unlike}(?:{'|'.join(word.before)}))", re.IGNORECASE)
+
+
+def _plain(word: str, ligatures: dict[int, str]) -> str:
     """Return a word in small letters without accents."""
-    letters = unicodedata.normalize("NFD", word.translate(_WITHOUT_LIGATURES))
+    letters = unicodedata.normalize("NFD", word.translate(ligatures))
     return "".join(letter for letter in letters if not unicodedata.combining(letter))

@@ -2,12 +2,11 @@
 
 import re
 
-from service.engine.values.locales import language_of
+from service.languages import language_of
 
 MARKS = ".!?…"
 _END = re.compile(r"(?<![.!?…\s])[ \u00a0\u202f]?((?:[ \u00a0\u202f]?[!?]){2,9}|[.!?…])$")
 _BLANKS = re.compile(r"\s+")
-_SPACED = "!?"  # in French
 _OPENING = "¡¿"  # what they open would have to change with the end
 
 
@@ -29,7 +28,7 @@ def with_end_mark(translation: str, source: str, language: str) -> str:
     written = _BLANKS.sub("", found[1])
     if wanted == written == found[1]:
         return translation
-    space = " " if wanted[:1] in tuple(_SPACED) and language_of(language) == "fr" else ""
+    space = " " if wanted[:1] in tuple(language_of(language).blank_before) else ""
     return translation[: found.start()] + space + wanted
 
 

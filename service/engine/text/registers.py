@@ -1,105 +1,85 @@
 """The register that a translation shows: familiar (tu, du) or polite (vous, Sie)."""
 
+import functools
 import re
 from collections.abc import Collection, Sequence
 from typing import Literal
 
 from service.engine.types import Formality
-from service.engine.values.locales import language_of
+from service.languages import Language, known_languages, language_of
+from service.languages.language import Registers
 
 Register = Literal["familiar", "polite"]
 Shown = frozenset[Register]
 _BY_FORMALITY: dict[Formality, Register] = {"prefer_more": "polite", "prefer_less": "familiar"}
 _SHOWN_CHARACTERS = 60  # of a sentence in a note
-LANGUAGES = frozenset({"fr", "de"})
-
-_WORDS: dict[tuple[str, Register], re.Pattern[str]] = {
-    ("fr", "familiar"): re.compile(r"\b(?:tu|te|toi|ton|ta|tes|tien(?:ne)?s?)\b|\bt['’](?=\w)", re.IGNORECASE),
-    ("fr", "polite"): re.compile(
-        r"\b(?<!rendez-)(?:vous|votre|vos|vôtres?)\b|^(?:Faites|Dites)\b"
-        r"|(?<![-\w])(?!(?:chez|assez|nez|rez|rendez-vous|allez,)(?!\w))\w+[^\W\d_]ez\b",
-        re.IGNORECASE,
-    ),
-    ("de", "familiar"): re.compile(r"\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?)\b", re.IGNORECASE),
-    ("de", "polite"): re.compile(r"(?<=[\w,;)] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b"),  # with a capital of their own
-}
-_SIE = re.compile(r"(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
-_YOU = re.compile(r"\byou(?:rs?)?\b", re.IGNORECASE)
 _START = r"(?:^|(?<=[.!…:;] )|(?<=[«„“\"] )|(?<=[«„“\"]))"
-# A familiar command: a common one; or no other word that sentences begin with, and then what seldom follows a noun.
-_COMMANDS = {
-    "fr": re.compile(
-        _START
-        + r"(?:s'il te plaît,? )?(?:ne |n['’])?(?:(?:regarde|écoute|viens|attends|tiens|va|fais|mets|prends|dis|donne"
-        r"|laisse|arrête|ouvre|appelle|descends|sois|aie|essaie|vérifie|choisis|clique|appuie|cherche|ajoute|supprime"
-        r"|réponds|lis|écris|bois|mange|parle|oublie|tourne|envoie|apporte|enregistre|saisis|remplis)\b"
-        r"|(?!(?:[jl][ea]|[dn]e|une|juste|suite|que|elle|comme|notre|votre|quelle|cette|entre|contre|autre|même|encore|grande|toute|chaque"
-        r"|quatre|quelque|onze|presque|dans|sans|vers|dès|plus|moins|mais|jamais|nous|vous|tous|après|alors|depuis"
-        r"|toujours|puis|pas|aucune|personne|parce|lorsque|grâce|\w*(?:[eo]s|ons|lire|[ou]ire|crire|ettre|[eo]i?ndre)"
-        r")\b)\w+[es](?=[ \u00a0](?:l[ea]s?|une?|des|du|[mts](?:on|a|es)|ce(?:t|tte|s|la)?|ça|tou(?:t|te|s|tes)|pas"
-        r"|jamais|rien|bien|à|aux?|sur|dans|ici|avec|deux|trois|attention)\b| l['’]))"
-        r"|(?<![\w-])(?!\w+(?:tes|ons|ez)-)\w+[es]-(?:moi|toi|l[ea]s?|lui|nous|leur)\b",
-        re.IGNORECASE,
-    ),
-    "de": re.compile(
-        _START
-        + r"(?:Bitte,? )?(?i:(?:schau|hör|komm|warte|sieh|sag|gib|lass|mach|geh|nimm|pass|ruf|erzähl|zeig|bring|hol|leg"
-        r"|stell|setz|vergiss|hilf|lies|iss|trink|bleib|sei|fahr|lauf|schreib|probier|versuch|denk|frag|klick|wähl|tipp"
-        r"|drück|dreh|zieh|öffne|schließ|prüf)e?\b"
-        r"|(?!(?:d(?:er|ie|as)|[kmds]?ein\w*|ihr\w*|unser\w*|dies\w*|jede\w*|alle\w*|er|sie|es|ich|wir|man|w(?:er|as|ie"
-        r"|o|ann|arum|enn)|als|da|dann|hier|jetzt|heute|gestern|morgen|und|aber|oder|nur|auch|so|sehr|i[nm]|a[mnb]|auf|aus"
-        r"|beim?|nach|vo[nmr]|zu[mr]?|für|gegen|ohne|um|über|unter|zwischen|etwas|viel\w*|mehr|danke|hallo|zwei|drei|bis"
-        r"|trotz|während|wegen|ob|los|nie|immer|ja|schon|noch|ganz|andere|welche\w*|bitte|\w+(?:en|e[rl]n|ung|heit|keit"
-        r"|ends|(?<!hal)t))\b)[a-zäöüß]+(?= (?:d(?:ie|as|en|em|ich|ir)|[kmds]?ein\w*|ihr\w*|unser\w*|dies\w*|alle\w*"
-        r"|mi(?:r|ch)|uns|ih[nm]|es|sie|nicht|nie|bitte|jetzt|sofort|mal|etwas|nichts|zwei|drei|weiter)\b))"
-    ),
-}
-# How the first verb of a command may become polite: the model tells the right form from the others.
-_POLITE = {
-    "fr": (
-        *(("ie", "yez"), ("e", "ez"), (r"è(\w+)e", r"e\1ez"), (r"è(\w+)e", r"é\1ez"), (r"([lt])\1e", r"\1ez")),
-        *(("s", ending) for ending in ("ez", "sez", "ssez", "tez", "vez")),
-    ),
-    "de": (("(?<=e[lr])e", "n Sie"), ("(?<!e[lr])e", "en Sie"), ("(?<!e)", "en Sie")),
-}
-_FIRST_VERB = re.compile(r"(?:N(?:e |['’]))?(\w+)")
-_NO_COMMAND = re.compile(  # how English sentences begin that are no commands
-    r"\b(?:the|an?|th[ei]s[e]?|those|my|your|his|her|its|our|their|i|you|s?he|it|we|they|there|wh\w+|how|is|are|was|were|am"
-    r"|do(?! not\b)|does|did|has|can|could|will|would|shall|should|may|might|must|if|in|on|at|by|for|from|with|after"
-    r"|before|as|of|about|every\w*|each|all|some\w*|any|no|many|most|few|two|three|but|and|or|so|because|although|only"
-    r"|one|nobody|nothing|\w*[^s]s)\b",
-    re.IGNORECASE,
-)
 
 
-def _is_no_command(source: str) -> bool:
-    return _NO_COMMAND.match(source) is not None or source.rstrip().endswith("?")
+def has_registers(language: str) -> bool:
+    """Return whether it is known how a language shows its registers."""
+    return language_of(language).registers is not None
+
+
+@functools.cache
+def _familiar(registers: Registers) -> re.Pattern[str]:
+    return re.compile("|".join(registers.familiar) or "(?!)", re.IGNORECASE)
+
+
+@functools.cache
+def _command(registers: Registers) -> re.Pattern[str]:
+    """Return what begins a familiar command: a common verb; or no other word that sentences begin with, and a follower.
+
+    A follower seldom stands behind a noun.
+    """
+    commands = registers.commands
+    verbs, others, followers = map("|".join, (commands.verbs, commands.not_verbs, commands.followers))
+    guessed = rf"(?!(?:{others})\b)\w+{commands.ending}(?=[ \u00a0](?:{followers}))"
+    anywhere = f"|{commands.anywhere}" if commands.anywhere else ""
+    return re.compile(rf"{_START}{commands.before}(?:(?:{verbs})\b|{guessed}){anywhere}", re.IGNORECASE)
+
+
+@functools.cache
+def _no_command(language: Language) -> re.Pattern[str]:
+    """Return how sentences begin that are no commands, in a language whose commands look like other sentences."""
+    return re.compile(rf"(?:{'|'.join(language.no_commands) or '(?!)'})\b", re.IGNORECASE)
+
+
+def _is_no_command(source: str, language: Language) -> bool:
+    return bool(language.no_commands) and (
+        _no_command(language).match(source) is not None or source.rstrip().endswith("?")
+    )
 
 
 def registers_of(text: str, language: str, source: str, source_language: str) -> Shown:
-    """Return the registers that a sentence in French or German shows; none in any other language.
+    """Return the registers that a sentence shows; none in a language without data about them.
 
-    Where its words have several meanings, those of an English source decide.
+    Where its words have several meanings, those of the source decide if that has one word for both registers.
     """
-    language, from_english = language_of(language), language_of(source_language) == "en"
-    if language not in LANGUAGES:
+    ours, registers = language_of(source_language), language_of(language).registers
+    if registers is None:
         return frozenset()
-    found = {name for (of, name), words in _WORDS.items() if of == language and words.search(text)}
-    if language == "de" and _SIE.match(text) and (not from_english or _YOU.search(source)):
+    found: set[Register] = set()
+    if _familiar(registers).search(text):
+        found.add("familiar")
+    addressed = ours.you is None or ours.you.search(source)
+    if registers.polite.search(text) or (addressed and registers.polite_at_start.match(text)):
         found.add("polite")
-    if not found and _COMMANDS[language].search(text) and not (from_english and _is_no_command(source)):
+    if not found and not _is_no_command(source, ours) and _command(registers).search(text):
         found.add("familiar")
     return frozenset(found)
 
 
 def polite_forms(command: str, language: str) -> list[str]:
     """Return what may be the polite form of a familiar command, right or wrong: "Nourrissez" and "Nourrisez"."""
-    language = language_of(language)
-    found = _COMMANDS[language].match(command) and _FIRST_VERB.match(command)
+    registers = language_of(language).registers
+    if registers is None or not _command(registers).match(command):
+        return []
+    found = re.match(registers.commands.first_verb, command)
     if not found:
         return []
     verb, rest = command[: found.end()], command[found.end() :]
-    forms = [re.sub(f"{old}$", new, verb, count=1) + rest for old, new in _POLITE[language]]
+    forms = [re.sub(f"{old}$", new, verb, count=1) + rest for old, new in registers.polite_verbs]
     return [form for form in dict.fromkeys(forms) if form != command]
 
 
@@ -132,8 +112,9 @@ def formality_note(formality: Formality, texts: Sequence[Pair], languages: Pair)
     source, target = languages
     if formality == "default":
         return ""
-    if language_of(target) not in LANGUAGES:
-        return f"formality has no effect on {target}: French and German have familiar and polite forms here."
+    if not has_registers(target):
+        known = " and ".join(language.name for language in known_languages() if language.registers)
+        return f"formality has no effect on {target}: {known} have familiar and polite forms here."
     wanted = wanted_register(formality, ())
     other = [each for text, each in texts if is_other(registers_of(each, target, text, source), wanted)]
     if not other:

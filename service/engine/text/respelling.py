@@ -9,16 +9,15 @@ them. The functions have no side effects.
 import functools
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from service.bundle.wrapping import Span
-from service.engine.text.accents import accents_by_place, differences, lacks_accents, with_accents
-from service.engine.text.german_capitals import is_capitalised, with_polite_forms, with_sharp_s
+from service.engine.text.accents import accents_by_place, differences, lacks_accents, with_accents, with_letters
+from service.engine.text.noun_capitals import is_capitalised, with_capitals_by_place, writes_nouns_with_capitals
 from service.engine.text.replacements import replaced
 from service.engine.text.short_forms import has_short_form, short_forms
 from service.engine.text.spelling import WORD, Spelling, Words, overlap
-from service.engine.values.locales import language_of
 from service.engine.values.value import DIGIT_KINDS, Value
+from service.languages import Language, language_of
 
 CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
 LONGEST_ACRONYM = 5
@@ -26,34 +25,30 @@ LEAST_EMPHASISED = 4  # letters of a word in capitals in a sentence: shorter one
 LEAST_OF_SENTENCE = 5  # words of a text in small letters that is a sentence without its final mark
 NEAR = 20  # characters before a word that say whether it begins a sentence
 LEAST_OF_TWO = 8  # of one that the vocabulary has in two parts, as it has many acronyms
-_CAPITALS = re.compile(r"[A-ZÀ-ÖØ-Þ]\W?[A-ZÀ-ÖØ-Þ]")
-_SPACED_MARK = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.!?…]+$)")
-_SPACED_STOP = re.compile(r"(?<=\w)[ \u00a0\u202f]+(?=[.…]+$)")  # French has a space before ! and ?
+_UPPER = r"A-Z\u00c0-\u00d6\u00d8-\u00de"
+_CAPITALS = re.compile(rf"[{_UPPER}]\W?[{_UPPER}]")
 _MARKS = ".!?…"
 _SPACED = re.compile(r"[ \u00a0\u202f][.!?…]")
-_SMALL = re.compile(r"\W*[^\W\d_A-ZÀ-ÖØ-Þ]")
+_SMALL = re.compile(rf"\W*[^\W\d_{_UPPER}]")
 _PART = re.compile(r"[^\W\d_]+")  # of a word with apostrophes
 _AROUND = " \u00a0\u202f\t\"'“”»«()[]–—-"  # what may stand between a mark and the next sentence
-_TITLES = ("mr", "mrs", "ms", "miss", "dr", "prof", "monsieur", "madame", "mademoiselle", "herr", "herrn", "frau")
-_QUESTION = re.compile(
-    r"(?:how|what|when|where|who|why|wann|warum|was|wer|wie|wieso|wo|woher|wohin"
-    r"|combien|comment|où|ou|pourquoi|quand|quelle|quel|qui)\b"
-)
-_USUAL = re.compile(  # English words that have a capital where they stand
-    r"\bi\b(?!\.)|(?<=\bthe )us\b"
-    r"|(?<=\d )may\b|\bmay(?= \d)|(?<=\b(?:in|of|by) )may\b|(?<=\b(?:last|next) )may\b|(?<=\bsince )may\b"
-)
 
 
 @functools.cache
-def _english_names() -> frozenset[str]:
-    """Return names that our own text hardly has without a capital."""
-    return frozenset((Path(__file__).parent / "english_names.txt").read_text("utf-8").split())
+def _spaced_mark(language: Language) -> re.Pattern[str]:
+    """Return a blank before a final mark that has none in a language."""
+    marks = "".join(mark for mark in _MARKS if mark not in language.blank_before)
+    return re.compile(rf"(?<=\w)[ \u00a0\u202f]+(?=[{marks}]+$)")
+
+
+@functools.cache
+def _question(language: Language) -> re.Pattern[str]:
+    words = "|".join(map(re.escape, language.capitals.questions))
+    return re.compile(rf"(?:{words})\b" if words else "(?!)")
 
 
 def may_be_respelled(text: str, language: str) -> bool:
     """Return whether a text may have such a sentence; other texts pay no more than this for it."""
-    language = language_of(language)
     odd = _CAPITALS.search(text) or _SPACED.search(text) or _SMALL.match(text)
     return bool(odd) or _is_small(text, language) or lacks_accents(text, language) or has_short_form(text, language)
 
@@ -65,7 +60,7 @@ def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: S
     """
     protected = [(value.start, value.end) for value in values if value.kind not in DIGIT_KINDS]
     words = [word for word in WORD.finditer(text) if not any(overlap(word.span(), span) for span in protected)]
-    language = language_of(languages[0])
+    language = languages[0]
     capitals = is_in_capitals([word[0] for word in words], tokenizer)
     careless = not capitals and text[-1:] in _MARKS and _knows_capitals(text, tokenizer)
     read = text
@@ -75,7 +70,7 @@ def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: S
         read = with_capitals(text, spans, tokenizer, language)
     elif capitals or loud:
         read = usual_spelling(text, spans, tokenizer, language, chosen=loud)
-    mark = (_SPACED_STOP if language == "fr" else _SPACED_MARK).search(read) if capitals or careless else None
+    mark = _spaced_mark(language_of(language)).search(read) if capitals or careless else None
     forms = short_forms_of(text, languages[0], protected)
     letters = sorted([*letters_of(read, without(spans, forms), language, respelled=read != text), *forms])
     if read == text and mark is None and not letters:
@@ -100,7 +95,6 @@ def letters_of(text: str, words: Sequence[Span], language: str, *, respelled: bo
 
     A text that is in its usual spelling otherwise only gets the accents that it lacks altogether.
     """
-    language = language_of(language)
     plain = lacks_accents(text, language)
     if not (plain or respelled):
         return []
@@ -110,30 +104,31 @@ def letters_of(text: str, words: Sequence[Span], language: str, *, respelled: bo
         known = _known(low, language, plain)
         if known != low and len(low) == len(part[0]):  # a few capitals are two characters in small letters
             at = part.start()
-            found += (((at + start, at + end), letters) for (start, end), letters in differences(part[0], known))
+            found += (
+                ((at + start, at + end), letters) for (start, end), letters in differences(part[0], known, language)
+            )
     return sorted(found)
 
 
 def _known(word: str, language: str, plain: bool) -> str:
-    """Return a word in small letters with its ß and, in a text without any, its accents."""
-    accented = with_accents(word, language) if plain else word
-    return with_sharp_s(accented) if language == "de" else accented
+    """Return a word in small letters with the letters that keyboards lack and, in a text without any, its accents."""
+    return with_letters(with_accents(word, language) if plain else word, language)
 
 
 def _is_small(text: str, language: str) -> bool:
-    """Return whether a text is in small letters alone; in German, whose nouns have capitals, after the first letter."""
-    return (text[1:] if language == "de" else text).islower()
+    """Return whether a text is in small letters alone; where nouns have capitals, after the first letter."""
+    return (text[1:] if writes_nouns_with_capitals(language) else text).islower()
 
 
 def is_all_small(text: str, words: Sequence[Span], tokenizer: Words, language: str) -> bool:
     """Return whether a text was typed in small letters alone, beginning with one of these words."""
-    small = _is_small(text, language_of(language))
+    small = _is_small(text, language)
     return small and bool(words) and words[0][0] == 0 and _knows_capitals(text, tokenizer)
 
 
 def with_capitals(text: str, words: Sequence[Span], tokenizer: Words, language: str) -> str:
     """Return a text in small letters with the capitals of its names and nouns, and that of a sentence if it is one."""
-    asks = _QUESTION.match(text) is not None
+    asks = _question(language_of(language)).match(text) is not None
     sentence = asks or text[:1].isupper() or text[-1:] in _MARKS or len(words) >= LEAST_OF_SENTENCE
     return usual_spelling(text, words, tokenizer, language, sentence=sentence)
 
@@ -151,10 +146,10 @@ def usual_spelling(
 
     The first word gets a capital if the text is a sentence.
     """
-    language = language_of(language)
+    capitals = language_of(language).capitals
     own = [text[start:end] for start, end in words]
     begins = [
-        before.lower() in _TITLES or _begins(text[max(0, start - NEAR) : start])
+        before.lower() in capitals.personal or _begins(text[max(0, start - NEAR) : start], capitals.after)
         for before, (start, _) in zip(["", *own], words, strict=False)
     ]
     begins[:1] = [sentence]
@@ -166,14 +161,12 @@ def usual_spelling(
     read, _ = replaced(text, small)
     if chosen or (read == text and text[:1].isupper()):  # it was in its usual spelling
         return read
-    if language == "de":
-        return with_polite_forms(read)
-    return _USUAL.sub(lambda found: "US" if found[0] == "us" else found[0].title(), read) if language == "en" else read
+    return with_capitals_by_place(read, language)
 
 
-def _begins(before: str) -> bool:
-    """Return whether a sentence begins after this text within a sentence."""
-    return before.endswith("„") or before.rstrip(_AROUND).endswith(tuple(_MARKS))
+def _begins(before: str, signs: tuple[str, ...]) -> bool:
+    """Return whether a sentence begins after this text within a sentence; `signs` are those that show it."""
+    return before.endswith(signs) or before.rstrip(_AROUND).endswith(tuple(_MARKS))
 
 
 def _knows_capitals(text: str, tokenizer: Words) -> bool:
@@ -210,9 +203,7 @@ def _small(word: str, before: str, tokenizer: Words, language: str, *, first: bo
     pieces = {each: len(tokenizer.word(each)) for each in (known, known.capitalize(), word)}
     if len(word) > 1 and pieces[word] < min(pieces[known], pieces[known.capitalize()]):
         return word
-    capital = is_capitalised(known, before) if language == "de" else None
-    if language == "en":
-        capital = re.split("['’]", known)[0] in _english_names()
-    elif capital is None:  # a vocabulary that English shares with German knows many nouns better with a capital
+    capital = is_capitalised(known, before, language)
+    if capital is None:  # a vocabulary that English shares with German knows many nouns better with a capital
         capital = pieces[known.capitalize()] < pieces[known]
     return word[:1].upper() + low[1:] if first or capital else low

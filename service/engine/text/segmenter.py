@@ -16,8 +16,7 @@ import sentencex
 from service.bundle.wrapping import LINK, WORD, Span, may_hold_link, outside
 from service.engine.cancellation import check_wanted
 from service.engine.text.nfc import has_long_run
-from service.engine.text.short_forms import ends_short_form
-from service.engine.values.locales import language_of
+from service.engine.text.short_forms import ends_before_number, ends_ordinal, ends_short_form
 from service.engine.values.stand_ins import CUT_KINDS
 from service.engine.values.value import Value
 
@@ -26,15 +25,6 @@ _MARKER = re.compile(
     r"\s*(?:[-*+•·–—>#]{1,6}|\(?\d{1,3}[.)]|\(?(?:[a-zA-Z]|[ivx]{1,5}|[IVX]{1,5})\)"
     r"|(?:[a-h]|[IVX]{1,5}|[ivx]{2,5})\.(?=\s[A-Z]\w))(?=\s)"
 )
-_NUMBER_FOLLOWS = re.compile(
-    r"\b(?:[Vv]ol|[Aa]rt|[Ss]ect?|[Cc]h|[Ee]q|[Nn]r|[Nn]o|[Ff]ig|[Pp]p?|[Cc]a|[Cc]f|approx)\.\s*$"
-)
-_DAY = re.compile(r"(?<!\d)\d{1,2}\.\s+$")
-_ORDINAL = re.compile(  # "der 2. Bundesliga", "im 19. Jahrhundert"
-    r"\b(?:[Dd](?:er|ie|as|em|en|es)|[Aa]m|[Ii]m|[Vv]om|[Zz]um|[Zz]ur|[Bb]eim|[Aa]ns|[Ii]ns"
-    r"|(?:[Ii]hr|[Ss]ein|[Mm]ein|[Dd]ein|[Uu]nser)(?:e[mnrs]?)?)\s\d{1,3}\.\s+$"
-)
-_MONTH = re.compile(r"(?:JANUAR|FEBRUAR|MÄRZ|APRIL|MAI|JUNI|JULI|AUGUST|SEPTEMBER|OKTOBER|NOVEMBER|DEZEMBER)\b")
 _FULL_WIDTH_ENDS = frozenset("。！？｡．…؟।॥」』）”")
 LONGEST = 4000  # characters that `sentencex` reads at once: it takes a time that grows with their square
 
@@ -126,12 +116,6 @@ def _left_alone(text: str, start: int, end: int, values: Sequence[Value] | None)
 def _may_end(text: str, begin: int, position: int, language: str) -> bool:
     """Return whether a sentence may end before `position`: not inside a word, nor in "Vol. 3" or "5. MAI"."""
     before = max(begin, position - 40)
-    if text[position].isdigit() and _NUMBER_FOLLOWS.search(text, before, position):
-        return False
-    if language_of(language) == "de" and _ORDINAL.search(text, before, position):
-        return False
-    if ends_short_form(text, before, position, language):
-        return False
-    if _MONTH.match(text, position) and _DAY.search(text, before, position):
+    if any(stays(text, before, position, language) for stays in (ends_before_number, ends_ordinal, ends_short_form)):
         return False
     return text[position - 1].isspace() or text[position - 1] in _FULL_WIDTH_ENDS

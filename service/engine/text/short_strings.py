@@ -27,8 +27,8 @@ from service.engine.text.respelling import (
     without,
 )
 from service.engine.text.spelling import WORD, Spelling, Words, is_within, overlap
-from service.engine.values.locales import language_of
 from service.engine.values.value import Value
+from service.languages import language_of
 
 LONGEST = 100  # characters; nothing else is looked at in a longer text
 MOST_WORDS = 6  # of a string that gets no final stop; a title in capitals may have more
@@ -117,7 +117,7 @@ def short_string(
         small = usual_spelling(text, parts, tokenizer, languages[0])
     elif len(parts) == len(words) and is_all_small(text, parts, tokenizer, languages[0]):
         small = with_capitals(text, parts, tokenizer, languages[0])
-    elif language_of(languages[0]) == "en" and len(parts) == len(words):
+    elif language_of(languages[0]).capitals.titles and len(parts) == len(words):
         small = _of_title(text, parts, tokenizer)
     no_stop = 0 < len(words) <= MOST_WORDS
     forms = short_forms_of(text, languages[0], protected)
@@ -194,4 +194,4 @@ def _of_title(text: str, words: Sequence[Span], tokenizer: Words) -> str | None:
 def _tail(tail: str, target: str) -> str:
     if not tail.endswith(":"):
         return tail
-    return " :" if language_of(target) == "fr" else ":"
+    return " :" if ":" in language_of(target).blank_before else ":"

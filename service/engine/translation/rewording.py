@@ -19,9 +19,9 @@ from service.engine.scheduling.interface import run_scoring
 from service.engine.search.options import normalised_score, over_vocabulary, penalty_of, search_options
 from service.engine.text.end_marks import MARKS, with_capital, with_end_mark
 from service.engine.text.registers import (
-    LANGUAGES,
     Register,
     Shown,
+    has_registers,
     is_other,
     polite_forms,
     registers_of,
@@ -32,7 +32,6 @@ from service.engine.text.value_keeper import Translate
 from service.engine.thread_pools import if_many, map_if_many
 from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.types import TranslationOptions
-from service.engine.values.locales import language_of
 
 NEARLY = 0.6  # nats a token: what the other register of a sentence may cost
 SAME_VERB = 0.8  # the same, if only the form of its verb is another: "Nourrissez" for "Nourris"
@@ -55,7 +54,7 @@ class Rewording:
 
     async def reword(self, texts: list[list[Translated]]) -> list[list[Translated]]:
         """Change the translations of each text, in which every value has its place, and return them."""
-        if language_of(self.pair.info.target_language) in LANGUAGES:
+        if has_registers(self.pair.info.target_language):
             await self._put_in_one_register(texts)
         if self.options.values != "off":
             places = [(own, at) for own in texts for at in range(len(own))]

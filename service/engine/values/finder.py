@@ -1,5 +1,6 @@
 """Finds the values of a text, and writes each as the target language does."""
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,13 +9,11 @@ from service.engine.cancellation import check_wanted
 from service.engine.values.clock import hours_in, is_time_of_day, written_time
 from service.engine.values.code_rows import joined_codes
 from service.engine.values.locales import amount_in, has_decimal_point, number_in, percent_in
-from service.engine.values.patterns import HAS_DIGIT, MAY_HOLD_VALUES, TRIGGERS, UNIT, scanner
+from service.engine.values.patterns import HAS_DIGIT, MAY_HOLD_VALUES, TRIGGERS, scanner, unit_pattern
 from service.engine.values.spoken import may_be_spoken, spoken_value, whole_hour
 from service.engine.values.value import Kind, Value
+from service.languages import Language, language_of
 
-_MAGNITUDE = re.compile(
-    r"[ \u00a0\u202f-]?(?:thousand|million|billion|trillion|mill?iard|mio|mrd|bn|[mk])\w{0,3}\b", re.I
-)
 WINDOW = 4000  # characters that are searched at once, in which no other thread runs; and the next ones, for their ends
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z]\w*\s$")
 
@@ -80,7 +79,7 @@ def _value(kind: Kind, match: re.Match[str], rules: ValueRules) -> Value | None:
     text = match.string
     if kind is Kind.SPOKEN_TIME:
         return spoken_value(match, rules.source, rules.target)
-    if kind is Kind.CODE and not (_is_code(match[0]) and not _is_grouped(match[0], rules.source)):
+    if kind is Kind.CODE and not (_is_code(match[0], rules.source) and not _is_grouped(match[0], rules.source)):
         return None
     if kind is Kind.ENTITY:
         start, end = _whole_word(text, start, end)
@@ -104,16 +103,17 @@ def _value(kind: Kind, match: re.Match[str], rules: ValueRules) -> Value | None:
 
 
 def _is_left_as_it_is(match: re.Match[str], rules: ValueRules) -> bool:
-    """Return whether a time keeps its digits while "Uhr" is translated: 8 Uhr abends."""
-    if not match["hour4"] and not match["hour6"] and not match["uhr"]:
+    """Return whether a time keeps its digits while its sign is translated: 8 Uhr abends."""
+    if not match["hour4"] and not match["hour6"] and not match["named"]:
         return False
-    return not rules.localized or _time(match, rules) in (match[0], match[0].removesuffix("Uhr").rstrip())
+    figures = match[0].removesuffix(language_of(rules.source).clock.certain_sign).rstrip()
+    return not rules.localized or _time(match, rules) in (match[0], figures)
 
 
-def _is_code(text: str) -> bool:
+def _is_code(text: str, language: str) -> bool:
     """Return whether letters and digits are a code: not a number with a unit (500mg) or words (mid-2024)."""
     number = re.match(r"\d+", text)
-    if number and UNIT.fullmatch(text, number.end()):
+    if number and unit_pattern(language_of(language)).fullmatch(text, number.end()):
         return False
     return re.fullmatch(r"[a-z]{2,}-\d+\w?|\d+(?:-[a-z]{2,})+", text) is None
 
@@ -139,7 +139,9 @@ def _number(match: re.Match[str], rules: ValueRules) -> str:
     digits = match["signed"] or match["number"]
     is_heading = not match.start() and _HEADING.match(match.string) is not None
     before = match.string[max(match.start() - 64, 0) : match.start()]
-    named = _NUMBERED_WORD.search(before) or (has_decimal_point(rules.source) and _NAME.search(before))
+    named = _numbered_word(language_of(rules.source)).search(before) or (
+        has_decimal_point(rules.source) and _NAME.search(before)
+    )
     as_it_is = not match["percent"] and "." in digits and (named or is_heading)
     written = digits if as_it_is else number_in(digits, rules.source, rules.target)
     written = (match["sign"] or "") + written
@@ -153,23 +155,31 @@ _PROGRAMS = (
     r"MySQL|Node(?:\.js)?|Office|PHP|PostgreSQL|Python|PyTorch|React|Ruby|Rust|Safari|TypeScript|Ubuntu|Windows|watchOS"
 )
 """Names before a version at the start of a sentence, where every word has a capital."""
-_NUMBERED_WORD = re.compile(
-    r"\b(?:versions?(?: (?:below|above|before|after|from|since))?|release|section"
-    r"|sect\.|chapter|chapitre|kapitel|abschnitt|figure|fig\.|table|tabelle|tableau|step|v\.?)"
-    rf"\s?$|§\s?$|\b(?:{_PROGRAMS})\s(?:\d{{1,4}}\.\d{{1,4}}(?:,| or| and| to) ){{0,3}}$",
-    re.IGNORECASE,
-)
+
+
+@functools.cache
+def _numbered_word(language: Language) -> re.Pattern[str]:
+    """Return what stands before a number that is a name: chapter 2.1, Python 3.11."""
+    words = "|".join(language.numbers.numbered) or "(?!)"
+    programs = rf"\b(?:{_PROGRAMS})\s(?:\d{{1,4}}\.\d{{1,4}}(?:,| \w{{2,3}}) ){{0,3}}"
+    return re.compile(rf"\b(?:{words})\s?$|§\s?$|{programs}$", re.IGNORECASE)
+
+
+@functools.cache
+def _magnitude(language: Language) -> re.Pattern[str]:
+    words = "|".join(language.numbers.magnitudes) or "(?!)"
+    return re.compile(rf"[ \u00a0\u202f-]?(?:{words})\w{{0,3}}\b", re.IGNORECASE)
 
 
 def _amount(match: re.Match[str], rules: ValueRules) -> str:
-    if _MAGNITUDE.match(match.string, match.end()):
+    if _magnitude(language_of(rules.source)).match(match.string, match.end()):
         return match[0]
     number = number_in(match["sum"] or match["sum2"], rules.source, rules.target)
     return amount_in(number, match["code"] or match["before"] or match["after"], rules.target)
 
 
 def _time(match: re.Match[str], rules: ValueRules) -> str:
-    return written_time(match, rules.target)
+    return written_time(match, rules.source, rules.target)
 
 
 _WRITTEN = {Kind.NUMBER: _number, Kind.AMOUNT: _amount, Kind.TIME: _time}

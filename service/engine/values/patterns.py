@@ -9,6 +9,7 @@ import re
 from service.engine.values.locales import numeral
 from service.engine.values.spoken import spoken_pattern
 from service.engine.values.value import Kind
+from service.languages import Language, language_of
 
 _FRACTIONS = "\u00bc-\u00be\u2150-\u215e"  # ½
 _OTHER_DIGITS = "\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\uff10-\uff19"  # Arabic, Indic, full width
@@ -29,11 +30,10 @@ _FILE_ENDINGS = (
 )
 _DOMAINS = "com|org|net|edu|gov|int|info|io|dev|app|eu|uk|de|fr|ch|at|be|ca|us|es|it|nl|example|test"
 _UNITS = (
-    r"st|nd|rd|th|ST|ND|RD|TH|er|re|ère|e|ème|s|mg|g|kg|t|lb|lbs|oz|mm|cm|dm|m|km|mi|ft|in|yd|ml|cl|dl|l|L|h|hrs?|min|sec|ms|ns|"
+    r"s|mg|g|kg|t|lb|lbs|oz|mm|cm|dm|m|km|mi|ft|in|yd|ml|cl|dl|l|L|h|hrs?|min|sec|ms|ns|"
     r"px|pt|em|kB|KB|MB|GB|TB|PB|KiB|MiB|GiB|bit|Kbps|Mbps|Gbps|W|kW|MW|GW|kWh|V|kV|A|mA|mAh|Ah|Hz|kHz|MHz|GHz|J|kJ|cal|"
-    r"kcal|Pa|hPa|bar|N|mph|kph|rpm|fps|dpi|x|k|K|M|bn|m²|m³|km²|cm²|ha|°C|°F|°|er|ten|te"
+    r"kcal|Pa|hPa|bar|N|mph|kph|rpm|fps|dpi|x|k|K|M|bn|m²|m³|km²|cm²|ha|°C|°F|°"
 )
-UNIT = re.compile(rf"(?:{_UNITS})(?![\w])")
 
 MARKED = (
     r"""<(?P<tag>[A-Za-z][\w-]{0,60}+)\b[^<>\n]{0,300}?\stranslate\s?=\s?["']?no\b[^<>\n]{0,300}>[^<]*</(?P=tag)\s?>"""
@@ -89,15 +89,15 @@ AMOUNT = (
     r"(?:[ \u00a0\u202f]?(?P<code>CURRENCIES)(?!\w))?"
     r"|(?<![\w.,/:-])(?P<sum2>NUMERAL)[ \u00a0\u202f]?(?P<after>SYMBOLS|(?:CURRENCIES)(?!\w))"
 )
-_WITHIN = r"(?=[,;:?!–-]|[ \u00a0](?:[a-z0-9(&–-]|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|[A-Z]{2,4}\b))"
+_WITHIN = r"(?=[,;:?!–-]|[ \u00a0](?:[a-z0-9(&–-]|DAYS|[A-Z]{2,4}\b))"
 """What follows a stop that ends no sentence."""
 TIME = (
     r"(?:(?<![\w.,:/-])|(?<=\d:[0-5]\d-))(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?)?"
     rf"[ \u00a0\u202f]?(?P<half>[AaPp](?:\.[ \u00a0]?[Mm](?!\w)(?:\.{_WITHIN})?|[Mm](?!\w)))"
     r"|(?:(?<![\w.,:/-])|(?<=\d:[0-5]\d-))(?P<hour2>\d{1,2}):(?P<minute2>[0-5]\d)(?::(?P<second2>[0-5]\d))?"
-    r"(?P<uhr>[ \u00a0\u202f]Uhr\b)?(?![\w:])"
-    r"|(?<![\w.,:/-])(?P<hour3>\d{1,2})[.](?P<minute3>[0-5]\d)[ \u00a0\u202f]Uhr\b"
-    r"|(?<![\w.,:/-])(?P<hour4>\d{1,2})[ \u00a0\u202f]Uhr\b(?![ \u00a0\u202f]\d)"
+    r"(?P<named>[ \u00a0\u202f]SIGN\b)?(?![\w:])"
+    r"|(?<![\w.,:/-])(?P<hour3>\d{1,2})[.](?P<minute3>[0-5]\d)[ \u00a0\u202f]SIGN\b"
+    r"|(?<![\w.,:/-])(?P<hour4>\d{1,2})[ \u00a0\u202f]SIGN\b(?![ \u00a0\u202f]\d)"
     r"|(?<![\w.,:/-])(?P<hour5>\d{1,2})[ \u00a0\u202f]?[hH][ \u00a0\u202f]?(?P<minute5>[0-5]\d)(?!\w)"
     r"|(?<![\w.,:/-])(?P<hour6>\d{1,2})[ \u00a0\u202f]?h(?!\w|[ \u00a0\u202f]\d)"
 )
@@ -144,17 +144,28 @@ NUMBER = (
 )
 
 
-def _with_numeral(pattern: str, language: str) -> re.Pattern[str]:
-    for name, part in (("SYMBOLS", _SYMBOLS), ("CURRENCIES", _CURRENCIES), ("NUMERAL", numeral(language))):
+def _in_language(pattern: str, language: str) -> re.Pattern[str]:
+    """Return a pattern with what a language writes in it."""
+    known = language_of(language)
+    days, sign = "|".join(map(re.escape, known.days)), known.clock.certain_sign
+    parts = {"SYMBOLS": _SYMBOLS, "CURRENCIES": _CURRENCIES, "NUMERAL": numeral(language)}
+    for name, part in {**parts, "DAYS": days or "(?!)", "SIGN": sign or "(?!)"}.items():
         pattern = pattern.replace(name, part)
     return re.compile(pattern)
 
 
 @functools.cache
+def unit_pattern(language: Language) -> re.Pattern[str]:
+    """Return the pattern of units and of the endings of ordinals, which make no code of a number."""
+    endings = "".join(f"|{ending}" for ending in language.numbers.endings)
+    return re.compile(rf"(?:{_UNITS}{endings})(?![\w])")
+
+
+@functools.cache
 def scanner(language: str) -> dict[Kind, re.Pattern[str]]:
-    """Return one pattern for each kind, by precedence; numbers are those of the language."""
-    own = {Kind.AMOUNT: AMOUNT, Kind.NUMBER: NUMBER + r"(?P<percent>[ \u00a0\u202f]?%(?!\w))?"}
-    found = {kind: _with_numeral(own[kind], language) if kind in own else _SCANNER[kind] for kind in _ORDER}
+    """Return one pattern for each kind, by precedence; numbers and times are those of the language."""
+    own = {Kind.TIME: TIME, Kind.AMOUNT: AMOUNT, Kind.NUMBER: NUMBER + r"(?P<percent>[ \u00a0\u202f]?%(?!\w))?"}
+    found = {kind: _in_language(own[kind], language) if kind in own else _SCANNER[kind] for kind in _ORDER}
     return {Kind.SPOKEN_TIME: spoken_pattern(language), **found}
 
 
@@ -166,7 +177,6 @@ _SCANNER: dict[Kind, re.Pattern[str]] = {
     Kind.ADDRESS: re.compile(ADDRESS),
     Kind.MENTION: re.compile(MENTION),
     Kind.DATE: re.compile(DATE),
-    Kind.TIME: re.compile(TIME),
     Kind.PHONE: re.compile(PHONE),
     Kind.CODE: re.compile(CODE),
     Kind.EMOJI: re.compile(EMOJI),

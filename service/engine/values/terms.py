@@ -2,7 +2,7 @@
 
 Whole words are matched, the longest term first. Small and capital letters are the same, unless a term has a capital
 within a word (NATO, iPhone), which is matched as it is written. A word also matches its plural and the like,
-by the endings of `_ENDINGS`; a term that stands in the glossary in exactly the text's form wins.
+by the endings of its language; a term that stands in the glossary in exactly the text's form wins.
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ from typing import NamedTuple
 
 from service.bundle.wrapping import Span
 from service.engine.cancellation import check_wanted, while_wanted
-from service.engine.values.locales import language_of
 from service.engine.values.value import Kind, Value
+from service.languages import Language, language_of
 
 _WORD = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
-_UMLAUTS = str.maketrans("äöü", "aou")
-LEAST_STEM = 3  # letters of a word that its ending leaves
 MOST_FORMS = 32  # terms that differ in case and endings only, which are all compared with a text
 
 
@@ -127,14 +125,14 @@ class Glossary:
     def __init__(self, terms: Sequence[Term]) -> None:
         self.terms = tuple(terms)
         self.size = sum(len(text) for term in self.terms for text in (term.source, *term.targets))  # characters
-        self._tries: dict[str, tuple[_Node, _Node]] = {}  # by language: terms whose case matters, and the others
+        self._tries: dict[Language, tuple[_Node, _Node]] = {}  # by language: terms whose case matters, and the others
 
     def find(self, text: str, language: str) -> tuple[Value, ...]:
         """Return the terms of a text in a language, in order; they do not overlap."""
         return tuple(self._found(text, language_of(language)))
 
-    def _found(self, text: str, language: str) -> Iterator[Value]:
-        base = _BASES.get(language, str.casefold)
+    def _found(self, text: str, language: Language) -> Iterator[Value]:
+        base = functools.partial(_base, language, str.maketrans(dict(language.inflection.letters)))
         if language not in self._tries:
             self._tries[language] = _tries(self.terms, base)
         exact, usual = self._tries[language]
@@ -190,46 +188,13 @@ def _value(entry: _Entry, text: str, words: Sequence[Span]) -> Value:
     return Value(Kind.TERM, start, end, own, targets[0], targets[1:])
 
 
-def _english(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > LEAST_STEM:
-        return word[:-1]
+def _base(language: Language, letters: Mapping[int, str], word: str) -> str:
+    """Return a word in small letters without its ending."""
+    word = word.translate(letters) if letters else word
+    for each in language.inflection.endings:
+        if word.endswith(each.ending) and len(word) >= each.least and not word.endswith(each.not_in):
+            return word.removesuffix(each.ending) + each.becomes
     return word
-
-
-def _french(word: str) -> str:
-    if word.endswith("eaux"):
-        return word[:-1]
-    if word.endswith("aux") and len(word) > 4:
-        return word[:-2] + "l"
-    return word[:-1] if word.endswith(("s", "x")) and len(word) > LEAST_STEM else word
-
-
-def _german(word: str) -> str:
-    word = word.translate(_UMLAUTS)
-    for ending in ("en", "es", "e", "n", "s"):
-        if word.endswith(ending) and len(word) - len(ending) > LEAST_STEM:
-            return word[: -len(ending)]
-    return word
-
-
-def _spanish(word: str) -> str:
-    for ending in ("es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) > LEAST_STEM:
-            return word[: -len(ending)]
-    return word
-
-
-_BASES: dict[str, Callable[[str], str]] = {
-    "en": _english,
-    "fr": _french,
-    "de": _german,
-    "es": _spanish,
-    "pt": _spanish,
-}
 
 
 def with_terms(values: Sequence[Value], terms: Sequence[Value]) -> tuple[Value, ...]:

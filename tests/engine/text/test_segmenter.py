@@ -59,7 +59,6 @@ mixed = st.lists(
             ["One line", "Two lines", "Three", "four", "five six"],
         ),
         ("- First thing.\n2. Second.\n(3) Third\n# Head", ["First thing.", "Second.", "Third", "Head"]),
-        ("AM 13. FEBRUAR 1987. UM 8 UHR.", ["AM 13. FEBRUAR 1987.", "UM 8 UHR."]),
         ("Hi! 😀😀 Bye.", ["Hi!", "Bye."]),
         ("👍🏽 I agree ❤️", ["I agree"]),
         ("Look: https://a.example/x\nhttps://a.example/y\nme@a.example", ["Look:"]),
@@ -69,6 +68,19 @@ mixed = st.lists(
 )
 def test_sentences(text: str, expected: list[str]) -> None:
     assert [text[start:end] for start, end in split_sentences(text, "en")] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("AM 13. FEBRUAR 1987. UM 8 UHR.", ["AM 13. FEBRUAR 1987.", "UM 8 UHR."]),
+        ("Im 19. Jahrhundert. Ja.", ["Im 19. Jahrhundert.", "Ja."]),
+        ("IM 19. JAHRHUNDERT. JA.", ["IM 19. JAHRHUNDERT.", "JA."]),
+        ("Siehe Kap. 3 und Nr. 5. Ja.", ["Siehe Kap. 3 und Nr. 5.", "Ja."]),
+    ],
+)
+def test_the_stop_of_an_ordinal_ends_no_sentence_in_its_language(text: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in split_sentences(text, "de")] == expected
 
 
 @pytest.mark.parametrize("text", ["😀", "?!", "…", "42", "", "https://example.com/page", "a@b.org"])

@@ -2,11 +2,9 @@
 
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from service.engine.values import places
 from service.engine.values.finder import ValueRules, find_values
 from service.engine.values.places import find_places
 from service.engine.values.terms import Glossary, Term, with_terms
@@ -268,15 +266,6 @@ def test_a_term_wins_over_numbers_within_it_and_gives_way_to_other_values() -> N
         ("10", "10"),
         ("https://windows.com", "https://windows.com"),
     ]
-
-
-ROWS = [line.split("\t") for line in (Path(places.__file__).parent / "places.tsv").read_text("utf-8").splitlines()]
-
-
-def test_the_list_has_a_name_in_each_language_and_a_place_that_it_is_like() -> None:
-    assert ROWS[0] == [*places.LANGUAGES, "like"]
-    assert all(len(row) == 4 and all(row) and row[3] in places._LIKE for row in ROWS[1:])
-    assert len({row[0] for row in ROWS}) == len(ROWS) >= 230
 
 
 @pytest.mark.parametrize(
