@@ -22,7 +22,7 @@ from service.engine.model_info import ModelInfo, ModelState, ModelStateName
 from service.engine.registry import STATE_REASONS
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.search.options import check_quality
-from service.engine.text.sentence import with_quality
+from service.engine.translation.translated import with_quality
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,

@@ -1,4 +1,4 @@
-"""NFC normalisation with a map from each character to its origin in the original text.
+"""NFC normalisation as edits, which lead from each character back to its origin in the text.
 
 The tokenizer library composes characters too, but its offsets then cover only the first code point of a composed
 character. After normalisation here the library has nothing to compose, and this map leads back exactly.
@@ -9,8 +9,10 @@ runs are cut first, as in Unicode's Stream-Safe Text Format (UAX 15, section 13)
 
 import re
 import unicodedata
-from dataclasses import dataclass
-from itertools import accumulate
+from collections.abc import Iterator
+from itertools import pairwise
+
+from service.engine.text.edits import NONE, Edit, Edits
 
 UNSEEN = "\u061c\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069"
 """Marks of direction and word joiners, as in a pattern: nobody sees them, and models have not learnt them."""
@@ -22,52 +24,20 @@ _MARKS_IN_DISGUISE = "\u0f73\u0f75\u0f81"  # the only characters that are not ma
 _MAY_BE_LONG = re.compile(rf"[^\w\s\x00-\u02ff]{{{LONGEST_RUN + 1},}}")
 
 
-@dataclass(frozen=True, slots=True)
-class NormalizedText:
-    """NFC text and, if it differs from the original text, the original position of each character."""
-
-    text: str
-    starts: tuple[int, ...] | None = None  # [len(text)]; None: same text, same positions
-    ends: tuple[int, ...] | None = None
-
-    def original(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range of the original text that a non-empty range of `text` comes from."""
-        if self.starts is None or self.ends is None:
-            return start, end
-        return self.starts[start], self.ends[end - 1]
-
-
-def normalize_nfc(text: str) -> NormalizedText:
-    """Return a text in NFC without unseen marks, and the origin of each character; the time is linear in the length."""
+def nfc_edits(text: str) -> Edits:
+    """Return the edits that bring a text into NFC without unseen marks; the time is linear in the length."""
     if text.isascii():
-        return NormalizedText(text)
-    return _without_unseen(_normalized(text))
-
-
-def _normalized(text: str) -> NormalizedText:
+        return NONE
     cuts = _cuts(text)
-    if not cuts:
-        return _compose(text)
-    parts = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    composed = _compose(JOINER.join(parts))
-    # The origin of each character of the text with joiners; a joiner has an empty origin between two characters.
-    joiners = [0] * (len(text) + len(cuts))
-    for number, cut in enumerate(cuts):
-        joiners[cut + number] = 1
-    before = list(accumulate(joiners, initial=0))
-    spans = [composed.original(place, place + 1) for place in range(len(composed.text))]
-    starts = tuple(start - before[start] for start, _ in spans)
-    ends = tuple(end - before[end] for _, end in spans)
-    return NormalizedText(composed.text, starts, ends)
+    if not cuts and unicodedata.is_normalized("NFC", text):
+        return Edits(Edit(*mark.span(), "") for mark in _UNSEEN.finditer(text)) if _UNSEEN.search(text) else NONE
+    joiners = [Edit(cut, cut, JOINER) for cut in cuts]
+    return Edits([*joiners, *(edit for part in pairwise([0, *cuts, len(text)]) for edit in _composed(text, *part))])
 
 
-def _without_unseen(composed: NormalizedText) -> NormalizedText:
-    if not _UNSEEN.search(composed.text):
-        return composed
-    seen = [place for place, character in enumerate(composed.text) if not _UNSEEN.match(character)]
-    spans = [composed.original(place, place + 1) for place in seen]
-    text = "".join(composed.text[place] for place in seen)
-    return NormalizedText(text, tuple(start for start, _ in spans), tuple(end for _, end in spans))
+def normalize_nfc(text: str) -> str:
+    """Return a text in NFC without unseen marks."""
+    return nfc_edits(text).edited(text)
 
 
 def has_long_run(text: str) -> bool:
@@ -90,32 +60,23 @@ def _cuts(text: str) -> list[int]:
     return cuts
 
 
-def _compose(text: str) -> NormalizedText:
-    if unicodedata.is_normalized("NFC", text):
-        return NormalizedText(text)
-    parts: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for start, end in _clusters(text):
-        written = text[start:end]
-        part = unicodedata.normalize("NFC", written)
-        parts.append(part)
-        if part == written:
-            starts.extend(range(start, end))
-            ends.extend(range(start + 1, end + 1))
-        else:
-            starts.extend([start] * len(part))
-            ends.extend([end] * len(part))
-    return NormalizedText("".join(parts), tuple(starts), tuple(ends))
+def _composed(text: str, start: int, end: int) -> Iterator[Edit]:
+    """Yield the edits of a part of a text, one for each cluster that is not in NFC or has unseen marks."""
+    for first, last in _clusters(text, start, end):
+        written = text[first:last]
+        composed = _UNSEEN.sub("", unicodedata.normalize("NFC", written))
+        if composed != written:
+            yield Edit(first, last, composed)
 
 
-def _clusters(text: str) -> list[tuple[int, int]]:
-    """Cut a text at each position where normalisation of the left part cannot affect the right part."""
-    starts = [0]
-    for position in range(1, len(text)):
-        if _begins_cluster(text, starts[-1], position):
-            starts.append(position)
-    return list(zip(starts, [*starts[1:], len(text)], strict=True))
+def _clusters(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a range that lie between positions where the left part cannot affect the right one."""
+    for position in range(start + 1, end):
+        if _begins_cluster(text, start, position):
+            yield start, position
+            start = position
+    if start < end:
+        yield start, end
 
 
 def _begins_cluster(text: str, start: int, position: int) -> bool:

@@ -9,14 +9,16 @@ them. The functions have no side effects.
 import functools
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from service.bundle.wrapping import Span
 from service.engine.text.accents import accents_by_place, differences, lacks_accents, with_accents, with_letters
+from service.engine.text.draft import Draft, Words
+from service.engine.text.edits import Edit, Edits, letter_edits
 from service.engine.text.noun_capitals import is_capitalised, with_capitals_by_place, writes_nouns_with_capitals
-from service.engine.text.replacements import replaced
 from service.engine.text.short_forms import has_short_form, short_forms
-from service.engine.text.spelling import WORD, Spelling, Words, overlap
-from service.engine.values.value import DIGIT_KINDS, Value
+from service.engine.text.style import PLAIN, WORD, Style, overlap
+from service.engine.values.value import DIGIT_KINDS
 from service.languages import Language, language_of
 
 CAPITAL_SHARE = 0.9  # of the letters of a sentence in capitals
@@ -53,12 +55,12 @@ def may_be_respelled(text: str, language: str) -> bool:
     return bool(odd) or _is_small(text, language) or lacks_accents(text, language) or has_short_form(text, language)
 
 
-def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: Sequence[Value] = ()) -> Spelling | None:
-    """Return how a sentence is read and written if it is respelled; None for any other.
+def respelled(draft: Draft, languages: tuple[str, str], tokenizer: Words) -> Draft | None:
+    """Return a sentence in its usual spelling; None if it is in that already.
 
-    ``languages`` are those of the text and of its translation; ``values`` of the text are left alone.
+    `languages` are those of the text and of its translation. Values keep their letters, but for numbers and times.
     """
-    protected = [(value.start, value.end) for value in values if value.kind not in DIGIT_KINDS]
+    text, protected = draft.text, [(value.start, value.end) for value in draft.values if value.kind not in DIGIT_KINDS]
     words = [word for word in WORD.finditer(text) if not any(overlap(word.span(), span) for span in protected)]
     language = languages[0]
     capitals = is_in_capitals([word[0] for word in words], tokenizer)
@@ -72,42 +74,42 @@ def respelled(text: str, languages: tuple[str, str], tokenizer: Words, values: S
         read = usual_spelling(text, spans, tokenizer, language, chosen=loud)
     mark = _spaced_mark(language_of(language)).search(read) if capitals or careless else None
     forms = short_forms_of(text, languages[0], protected)
-    letters = sorted([*letters_of(read, without(spans, forms), language, respelled=read != text), *forms])
-    if read == text and mark is None and not letters:
+    edits = [*letters_of(read, without(spans, forms), language, respelled=read != text), *forms]
+    edits += [] if mark is None else [Edit(*mark.span(), "")]
+    if read == text and not edits:
         return None
-    read, replacements = replaced(read, letters if mark is None else [*letters, (mark.span(), "")])
-    kept = tuple(value.written for value in values if not value.is_soft and value.kind not in DIGIT_KINDS)
-    return Spelling(text=text, read=read, replacements=tuple(replacements), capitals=capitals, kept=kept)
+    spelling = Edits(letter_edits(text, read)).over(edits)
+    return replace(draft, spelling=spelling, style=Style(capitals=True) if capitals else PLAIN)
 
 
-def short_forms_of(text: str, language: str, protected: Sequence[Span]) -> list[tuple[Span, str]]:
-    """Return the ranges of a text's short forms outside of protected ranges, and what is read there."""
-    return [form for form in short_forms(text, language) if not any(overlap(form[0], span) for span in protected)]
+def short_forms_of(text: str, language: str, protected: Sequence[Span]) -> list[Edit]:
+    """Return the edits of a text's short forms outside of protected ranges."""
+    forms = (Edit(*span, words) for span, words in short_forms(text, language))
+    return [form for form in forms if not any(overlap((form.start, form.end), span) for span in protected)]
 
 
-def without(words: Sequence[Span], forms: Sequence[tuple[Span, str]]) -> Sequence[Span]:
+def without(words: Sequence[Span], forms: Sequence[Edit]) -> Sequence[Span]:
     """Return the words of a text that are no part of its short forms."""
-    return [word for word in words if not any(overlap(word, span) for span, _ in forms)] if forms else words
+    return [word for word in words if not any(overlap(word, (form.start, form.end)) for form in forms)]
 
 
-def letters_of(text: str, words: Sequence[Span], language: str, *, respelled: bool) -> list[tuple[Span, str]]:
-    """Return the ranges of a text's words that are read with other letters: é for e, ü for ue, ß for ss.
+def letters_of(text: str, words: Sequence[Span], language: str, *, respelled: bool) -> list[Edit]:
+    """Return the edits of a text's words that are read with other letters: é for e, ü for ue, ß for ss.
 
     A text that is in its usual spelling otherwise only gets the accents that it lacks altogether.
     """
     plain = lacks_accents(text, language)
     if not (plain or respelled):
         return []
-    found = [*accents_by_place(text, language)] if plain and words else []
+    edits = [Edit(*span, letters) for span, letters in accents_by_place(text, language)] if plain and words else []
     for part in (part for word in words for part in _PART.finditer(text, *word)):
         low = part[0].lower()
         known = _known(low, language, plain)
         if known != low and len(low) == len(part[0]):  # a few capitals are two characters in small letters
             at = part.start()
-            found += (
-                ((at + start, at + end), letters) for (start, end), letters in differences(part[0], known, language)
-            )
-    return sorted(found)
+            changes = differences(part[0], known, language)
+            edits += (Edit(at + start, at + end, letters) for (start, end), letters in changes)
+    return edits
 
 
 def _known(word: str, language: str, plain: bool) -> str:
@@ -154,11 +156,11 @@ def usual_spelling(
     ]
     begins[:1] = [sentence]
     plain = lacks_accents(text, language)
-    small = [
+    small = (
         (words[at], _small(own[at], own[at - 1] if at else "", tokenizer, language, first=begins[at], plain=plain))
         for at in chosen or range(len(words))
-    ]
-    read, _ = replaced(text, small)
+    )
+    read = Edits(Edit(*span, word) for span, word in small).edited(text)
     if chosen or (read == text and text[:1].isupper()):  # it was in its usual spelling
         return read
     return with_capitals_by_place(read, language)

@@ -1,20 +1,23 @@
-"""Cuts texts into sentences that the model takes, at sentences, values and limits of length.
+"""Reads texts: cuts them into sentences that the model takes, and applies the steps of a reading to each.
 
-The functions have no side effects and read no clock.
+A text is searched for values once and split once. Each sentence is then a draft that goes through STEPS: its usual
+spelling, the values of that spelling, its places, and the stand-ins that the model reads for values. A sentence that
+is too long is cut, and each part goes through the steps as if it stood alone. The functions have no side effects and
+read no clock.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from service.bundle.wrapping import Span, cut_sentence, outside, trimmed, wrap
+from service.bundle.wrapping import Span, is_translatable, outside, trimmed, without_long_words, wrap
 from service.engine.cancellation import while_wanted
+from service.engine.text.draft import Draft
+from service.engine.text.reading import Reading
 from service.engine.text.respelling import may_be_respelled, respelled
 from service.engine.text.segmenter import list_marker, split_sentences
-from service.engine.text.sentence import Sentence
 from service.engine.text.short_strings import in_small_letters, is_short_line, may_be_short, short_string
-from service.engine.text.spelling import Spelling
-from service.engine.text.tokenizer import Tokenizer, Tokenizers, check_text
-from service.engine.text.valued_sentence import ValuedSentence, valued_sentence
+from service.engine.text.stand_in_step import with_stand_ins
+from service.engine.text.tokenizer import Tokenizers, check_text
 from service.engine.values.finder import ValueRules, find_values
 from service.engine.values.places import find_places
 from service.engine.values.stand_ins import CUT_KINDS
@@ -36,47 +39,94 @@ class SegmentationOptions:
     glossary: Glossary | None = None  # its terms are values too
 
 
-def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> list[Sentence]:
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads texts for one pair of languages of a model."""
+
+    tokenizers: Tokenizers
+    options: SegmentationOptions
+
+    def values_of(self, text: str) -> Sequence[Value]:
+        """Return the values of a text, with its unknown words and the terms of the glossary."""
+        rules, glossary = self.options.values, self.options.glossary
+        values: Sequence[Value] = ()
+        if rules is not None:
+            values = with_terms(find_values(text, rules), unknown_words(text, self.tokenizers.source.knows))
+        return values if glossary is None else with_terms(values, glossary.find(text, self.options.language))
+
+    def after(self, draft: Draft | None, steps: Sequence["Step"]) -> Draft | None:
+        """Return a draft after some steps; None if one of them does not take it."""
+        for step in steps:
+            if draft is None:
+                return None
+            draft = step(draft, self)
+        return draft
+
+    def reading(self, draft: Draft | None) -> Reading | None:
+        """Return a draft after all steps as a reading at the beginning of a text."""
+        return None if draft is None else Reading(draft, 0, self.tokenizers.source.encode(draft.read))
+
+
+Step = Callable[[Draft, Reader], Draft | None]
+
+
+def string_spelled(draft: Draft, reader: Reader) -> Draft | None:
+    """Return a short string in the spelling of a sentence; None for any other text."""
+    rules = reader.options.values
+    if rules is None or any(value.kind in CUT_KINDS for value in draft.values):
+        return None
+    return short_string(draft, (rules.source, rules.target), reader.tokenizers.source)
+
+
+def sentence_spelled(draft: Draft, reader: Reader) -> Draft | None:
+    """Return a sentence in its usual spelling."""
+    rules = reader.options.values
+    if rules is None:
+        return draft
+    return respelled(draft, (rules.source, rules.target), reader.tokenizers.source) or draft
+
+
+def with_places(draft: Draft, reader: Reader) -> Draft | None:
+    """Return a draft with its cities and countries, which are read the same whatever stands around the sentence."""
+    rules = reader.options.values
+    places = () if rules is None else draft.at_text(find_places(draft.spelled, rules.source, rules.target))
+    return replace(draft, values=with_terms(draft.values, places)) if places else draft
+
+
+def with_values_as_spelled(draft: Draft, reader: Reader) -> Draft | None:
+    """Return a draft with the values of its spelled text: `%D` is one in small letters only."""
+    if not draft.spelling:
+        return draft
+    return with_places(replace(draft, values=draft.at_text(reader.values_of(draft.spelled))), reader)
+
+
+def stood_in(draft: Draft, reader: Reader) -> Draft | None:
+    """Return a draft with stand-ins for its values; None if it has too many."""
+    return with_stand_ins(draft, reader.tokenizers.target) if draft.values else draft
+
+
+AS_IT_IS: tuple[Step, ...] = (with_places, stood_in)
+AS_SPELLED: tuple[Step, ...] = (with_values_as_spelled, stood_in)
+STEPS: tuple[Step, ...] = (with_places, sentence_spelled, *AS_SPELLED)
+OF_STRINGS: tuple[Step, ...] = (with_places, string_spelled)  # and then AS_SPELLED
+
+
+def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> list[Reading]:
     """Return the sentences of a text, of at most `max_tokens` each; raise InvalidText for lone surrogates."""
     check_text(text)
+    reader = Reader(tokenizers, segmentation)
     rules = segmentation.values if segmentation.respell else None
+    values = reader.values_of(text)
     if rules is not None and may_be_short(text):
-        short = _read_otherwise(short_string, text, tokenizers, segmentation, rules)
-        if short is not None:
-            return [short]
-    return _segmented(text, tokenizers, segmentation, rules is not None and may_be_respelled(text, rules.source))
-
-
-def readings(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> Iterator[Sentence]:
-    """Yield what a model may read of a whole text as one sentence: first what a translation reads, at last the text.
-
-    A part of a longer text may be read in other ways than the same text alone.
-    """
-    whole = replace(segmentation, split=False, wrap_tokens=segmentation.max_tokens)
-    for options in (whole, replace(whole, respell=False)):
-        found = segment_text(text, tokenizers, options)
-        if len(found) == 1:
-            yield found[0]
-    values = _with_places(_values(text, tokenizers, whole), text, 0, whole)
-    if values:  # what is cut off at the ends of a text stands within a part
-        limits = whole.wrap_tokens, whole.wrap_tokens
-        parts = [*_valued_sentences((text, values), (0, len(text)), tokenizers, limits, whole)]
-        if len(parts) == 1:
-            yield parts[0]
-    yield Sentence(text, 0, tokenizers.source.encode(text))
-
-
-def _segmented(
-    text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions, respell: bool = False
-) -> list[Sentence]:
-    """Return the sentences of a text, some of them perhaps in another spelling; one of values alone is copied."""
-    values = _values(text, tokenizers, segmentation)
+        whole = trimmed(text, list_marker(text), len(text))
+        if whole and (string := _string(text, whole[0], values, reader)):
+            return [string]
+    steps = STEPS if rules is not None and may_be_respelled(text, rules.source) else AS_IT_IS
     if segmentation.split:
         spans = split_sentences(text, segmentation.language, values or None)
     else:
         spans = outside(text, 0, len(text), ((v.start, v.end) for v in values if v.kind in CUT_KINDS))
-    sentences: list[Sentence] = []
-    limits = segmentation.wrap_tokens, segmentation.wrap_tokens
+    readings: list[Reading] = []
     first = 0
     for start, end in while_wanted(spans):
         while first < len(values) and values[first].start < start:
@@ -84,170 +134,127 @@ def _segmented(
         last = first
         while last < len(values) and values[last].end <= end:
             last += 1
-        own = _with_places(values[first:last], text[start:end], start, segmentation)
-        line = _short_line(text, (start, end), tokenizers, segmentation) if segmentation.respell else None
-        spelled = _respelled(text[start:end], tokenizers, segmentation) if respell and line is None else []
-        if line is not None:
-            sentences.append(line.moved(start))
-        elif spelled:
-            sentences += [sentence.moved(start) for sentence in spelled]
-        elif own:
-            sentences += _valued_sentences((text, own), (start, end), tokenizers, limits, segmentation)
-        else:
-            sentences += _cut(text, (start, end), tokenizers.source, segmentation)
-    return sentences
+        own = values[first:last]
+        is_line = rules is not None and is_short_line(text, start, end)
+        line = _string(text, (start, end), own, reader) if is_line else None
+        readings += [line] if line else _fitting(text, (start, end), own, reader, steps)
+    return readings
 
 
-def _respelled(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> list[Sentence]:
-    """Return a sentence that is read in another spelling, such as one in capitals; nothing for any other."""
-    alone, rules = replace(segmentation, split=False), segmentation.values
-    assert rules is not None, "without rules nothing is respelled"
-    spelled = respelled(text, (rules.source, rules.target), tokenizers.source)
-    if spelled is None:
-        return []
-    sentences: list[Sentence] = []
-    for read in _segmented(spelled.read, tokenizers, alone):  # several if it is too long
-        start, end = spelled.span(read.start, read.end)
-        one = _read_otherwise(respelled, text[start:end], tokenizers, alone, rules)
-        parts = [one] if one else _segmented(text[start:end], tokenizers, alone)
-        sentences += [part.moved(start) for part in parts]
-    return sentences
+def readings(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> Iterator[Reading]:
+    """Yield what a model may read of a whole text as one sentence: first what a translation reads, at last the text.
 
-
-def _short_line(text: str, span: Span, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> Sentence | None:
-    """Return a line of a few words among others, such as a heading, as the same words alone are read."""
-    start, end = span
-    if segmentation.values is None or not is_short_line(text, start, end):
-        return None
-    return _read_otherwise(short_string, text[start:end], tokenizers, segmentation, segmentation.values)
-
-
-def _cut(text: str, span: Span, tokenizer: Tokenizer, segmentation: SegmentationOptions) -> Iterator[Sentence]:
-    """Yield the sentence in a range of a text that has no values; several if it is too long."""
-    segments = cut_sentence(text, span, tokenizer, segmentation.wrap_tokens, segmentation.max_tokens)
-    for each in while_wanted(segments):
-        yield Sentence(text[each.start : each.end], each.start, each.ids)
-
-
-def _values(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> Sequence[Value]:
-    rules = segmentation.values
-    values: Sequence[Value] = ()
-    if rules is not None:
-        values = with_terms(find_values(text, rules), unknown_words(text, tokenizers.source.knows))
-    if segmentation.glossary is not None:
-        return with_terms(values, segmentation.glossary.find(text, segmentation.language))
-    return values
-
-
-def _with_places(
-    values: Sequence[Value], sentence: str, start: int, segmentation: SegmentationOptions
-) -> Sequence[Value]:
-    """Return the values of a sentence with its places, which are read the same whatever stands around it."""
-    rules = segmentation.values
-    if rules is None:
-        return values
-    places = [shifted(place, start) for place in find_places(sentence, rules.source, rules.target)]
-    return with_terms(values, places)
-
-
-def _read_otherwise(
-    read_as: Callable[..., Spelling | None],
-    text: str,
-    tokenizers: Tokenizers,
-    segmentation: SegmentationOptions,
-    rules: ValueRules,
-) -> Sentence | None:
-    """Return a text that the model reads in another form as one sentence; None for any other text."""
-    start = list_marker(text)
-    spans = trimmed(text, start, len(text))
-    if not spans:
-        return None
-    [(start, end)] = spans
-    string = text[start:end]
-    values = _with_places(_values(string, tokenizers, segmentation), string, 0, segmentation)
-    short = read_as(string, (rules.source, rules.target), tokenizers.source, values)
-    if short is None:
-        return None
-    sentence = _read_as(short, start, tokenizers, segmentation)
-    small = in_small_letters(short, rules.source, tokenizers.source)
-    rival = None if small is None or sentence is None else _read_as(small, start, tokenizers, segmentation)
-    return sentence if sentence is None or rival is None else replace(sentence, rivals=(rival,))
-
-
-def _read_as(
-    spelling: Spelling, start: int, tokenizers: Tokenizers, segmentation: SegmentationOptions
-) -> Sentence | None:
-    """Return a text in another spelling as one sentence; None if it would be several."""
-    read = _segmented(spelling.read, tokenizers, replace(segmentation, split=False))
-    if [each.text for each in read] != [spelling.read]:
-        return None
-    return Sentence(spelling.text, start, read[0].ids, read[0].valued, spelling)
+    A part of a longer text may be read in other ways than the same text alone.
+    """
+    whole = replace(segmentation, split=False, wrap_tokens=segmentation.max_tokens)
+    for options in (whole, replace(whole, respell=False)):
+        sentences = segment_text(text, tokenizers, options)
+        if len(sentences) == 1:
+            yield sentences[0]
+    reader = Reader(tokenizers, whole)
+    values = reader.values_of(text)
+    if values:  # what is cut off at the ends of a text stands within a part
+        parts = [*_fitting(text, (0, len(text)), values, reader, AS_IT_IS)]
+        if len(parts) == 1:
+            yield parts[0]
+    yield Reading(Draft(text), 0, tokenizers.source.encode(text))
 
 
 def cut_at_values(
-    sentence: Sentence, tokenizer: Tokenizer, segmentation: SegmentationOptions
-) -> list[tuple[Sentence, str | None]]:
+    sentence: Reading, tokenizers: Tokenizers, segmentation: SegmentationOptions
+) -> list[tuple[Reading, str | None]]:
     """Return the parts of a sentence between its values, which are copied, with None, and its terms, translated."""
-    values = sentence.values
-    copied = ((value.start, value.end) for value in values)
-    parts: list[tuple[Sentence, str | None]] = [
+    reader, encode = Reader(tokenizers, segmentation), tokenizers.source.encode
+    copied = ((value.start, value.end) for value in sentence.values)
+    parts: list[tuple[Reading, str | None]] = [
         (part, None)
         for span in outside(sentence.text, 0, len(sentence.text), copied)
-        for part in _cut(sentence.text, span, tokenizer, segmentation)
+        for part in _fitting(sentence.text, span, (), reader, ())
     ]
-    terms = (value for value in values if value.is_soft)
-    parts += [(Sentence(term.text, term.start, tokenizer.encode(term.text)), term.written) for term in terms]
+    terms = (value for value in sentence.values if value.is_soft)
+    parts += [(Reading(Draft(term.text), term.start, encode(term.text)), term.written) for term in terms]
     parts.sort(key=lambda part: part[0].start)
     return [(part.moved(sentence.start), written) for part, written in parts]
 
 
-def _valued_sentences(
-    given: tuple[str, Sequence[Value]],
-    span: Span,
-    tokenizers: Tokenizers,
-    limits: tuple[int, int],
-    segmentation: SegmentationOptions,
-) -> Iterator[Sentence]:
-    """Yield the sentences of a range of a text with values; `limits` are as in `service.bundle.wrapping`."""
-    text, values = given
+def _string(text: str, span: Span, values: Sequence[Value], reader: Reader) -> Reading | None:
+    """Return a range as a short string, perhaps with a rival in small letters; None for any other text."""
+    spelled = reader.after(_draft(text, span, values), OF_STRINGS)
+    string = reader.reading(reader.after(spelled, AS_SPELLED))
+    if spelled is None or string is None or not _fits(string, reader) or not _is_read(string, reader):
+        return None
+    small = in_small_letters(spelled, reader.options.language, reader.tokenizers.source)
+    rival = reader.reading(reader.after(small, AS_SPELLED))
+    if rival is not None and _fits(rival, reader):
+        string = replace(string, rivals=(rival,))
+    return string.moved(span[0])
+
+
+def _draft(text: str, span: Span, values: Sequence[Value]) -> Draft:
     start, end = span
-    own = [shifted(value, -start) for value in values if start <= value.start and value.end <= end]
-    sentence = text[start:end]
-    if not _has_words(sentence, own):
-        return
-    here, whole = limits
-    if not own:
-        yield from _cut(text, span, tokenizers.source, segmentation)
-        return
-    valued = valued_sentence(sentence, own, tokenizers.target)
-    if valued is not None:
-        ids = tokenizers.source.encode(valued.read)
-        if len(ids) <= max(here, 2) or (here < whole and len(ids) <= segmentation.max_tokens):
-            yield Sentence(sentence, start, ids, valued)
+    within = tuple(shifted(value, -start) for value in values if start <= value.start and value.end <= end)
+    return Draft(text[start:end], within)
+
+
+def _fits(reading: Reading, reader: Reader) -> bool:
+    return len(reading.ids) <= max(reader.options.wrap_tokens, 2)
+
+
+def _is_read(reading: Reading, reader: Reader) -> bool:
+    """Return whether there is anything to translate: with values words, and else letters of the vocabulary."""
+    if reading.values:
+        return _has_words(reading.text, reading.values)
+    return reader.tokenizers.source.knows_letters(reading.ids)
+
+
+def _fitting(
+    text: str,
+    span: Span,
+    values: Sequence[Value],
+    reader: Reader,
+    steps: Sequence[Step],
+    wrap_tokens: int | None = None,
+) -> Iterator[Reading]:
+    """Yield the sentence in a range as one reading, or as several if it has more than `wrap_tokens`.
+
+    A part may need more tokens alone than within its sentence: it is cut again only above `max_tokens`.
+    """
+    whole = reader.options.wrap_tokens
+    here = whole if wrap_tokens is None else wrap_tokens
+    draft = _draft(text, span, values)
+    reading = reader.reading(reader.after(draft, steps))
+    if reading is not None and not reading.draft.is_spelled:
+        steps = AS_IT_IS  # also for the parts: a part that begins with a small letter gets no capital
+    elif reading is not None and not _is_read(reading, reader):  # in another spelling it is a name or a code
+        steps = AS_IT_IS
+        reading = reader.reading(reader.after(draft, steps))
+    if reading is not None:
+        size = len(reading.ids)
+        if size <= max(here, 2) or (here < whole and size <= reader.options.max_tokens):
+            if _is_read(reading, reader):
+                yield reading.moved(span[0])
             return
-    parts = _wrapped(sentence, own, tokenizers.source, max(here - 1, 1), valued)
-    if parts == [(0, len(sentence))]:
+    limit = max(here - 1, 1)
+    blank, tokens = _without_values(draft if reading is None else reading.draft, reading, reader)
+    if reading is None:
+        middle = draft.values[len(draft.values) // 2]
+        parts = outside(draft.text, 0, len(draft.text), [(middle.start, middle.end)])
+    elif (parts := without_long_words(blank, tokens, limit)) == [(0, len(blank))]:
+        parts = [part for part in wrap(blank, tokens, limit) if is_translatable(draft.text[slice(*part)])]
         here //= 2
-    others = [value for value in own if value.kind is not Kind.PLACE]
-    for begin, finish in while_wanted(parts):
-        if here:  # the places of a part are read the same as in the part alone
-            placed = _with_places(others, sentence[begin:finish], begin, segmentation)
-            part = (sentence, placed), (begin, finish), tokenizers, (here, whole), segmentation
-            yield from (each.moved(start) for each in _valued_sentences(*part))
+    if here:
+        for start, end in while_wanted(parts):
+            part = span[0] + start, span[0] + end
+            yield from _fitting(text, part, values, reader, steps, here)
 
 
-def _wrapped(
-    sentence: str, values: Sequence[Value], tokenizer: Tokenizer, limit: int, valued: ValuedSentence | None
-) -> list[Span]:
-    """Return the parts of a sentence that is too long or has too many values; no part ends inside a value."""
-    if valued is None:
-        middle = values[len(values) // 2]
-        return outside(sentence, 0, len(sentence), [(middle.start, middle.end)])
-    blank = sentence
-    for value in values:
+def _without_values(draft: Draft, reading: Reading | None, reader: Reader) -> tuple[str, list[Span]]:
+    """Return a sentence with zeros in the places of its values, in which nothing is cut, and its tokens."""
+    blank = draft.text
+    for value in draft.values:
         blank = blank[: value.start] + "0" * (value.end - value.start) + blank[value.end :]
-    spans = [(token.start, token.end) for token in valued.source_tokens(tokenizer) if token.special is None]
-    return wrap(blank, spans, limit)
+    tokens = () if reading is None else reading.source_tokens(reader.tokenizers.source)
+    return blank, [(token.start, token.end) for token in tokens if token.special is None]
 
 
 def _has_words(sentence: str, values: Sequence[Value]) -> bool:

@@ -15,8 +15,9 @@ from dataclasses import replace
 from service.bundle.vocabulary import INVISIBLE
 from service.bundle.wrapping import Span
 from service.engine.text.articles import begins_with_article
+from service.engine.text.draft import Draft, Words
+from service.engine.text.edits import Edit, Edits, letter_edits
 from service.engine.text.nfc import UNSEEN
-from service.engine.text.replacements import replaced
 from service.engine.text.respelling import (
     is_all_small,
     is_in_capitals,
@@ -26,8 +27,7 @@ from service.engine.text.respelling import (
     with_capitals,
     without,
 )
-from service.engine.text.spelling import WORD, Spelling, Words, is_within, overlap
-from service.engine.values.value import Value
+from service.engine.text.style import WORD, Style, is_within, overlap
 from service.languages import language_of
 
 LONGEST = 100  # characters; nothing else is looked at in a longer text
@@ -71,35 +71,37 @@ def is_short_line(text: str, start: int, end: int) -> bool:
     return _LINE_START.search(before) is not None and _LINE_END.match(after) is not None and len(text) > end - start
 
 
-def in_small_letters(short: Spelling, source: str, tokenizer: Words) -> Spelling | None:
+def in_small_letters(short: Draft, source: str, tokenizer: Words) -> Draft | None:
     """Return the other reading of a few words of which the first alone has a capital: in small letters.
 
     None for any other string, and where the word has its capital in every place: German nouns, names, English months.
     """
-    words = [word.span() for word in WORD.finditer(short.read)]
-    first, low = short.read[:1], short.read[:1].lower()
-    if not short.capital or not 0 < len(words) <= MOST_OF_RIVALS or words[0][0] > 0:
+    read = short.spelled
+    words = [word.span() for word in WORD.finditer(read)]
+    first, low = read[:1], read[:1].lower()
+    if not short.style.capital or not 0 < len(words) <= MOST_OF_RIVALS or words[0][0] > 0:
         return None
-    if low == first or len(low) != 1 or not short.read[1:].islower():
+    if low == first or len(low) != 1 or not read[1:].islower():
         return None
-    small = low + short.read[1:]
-    if usual_spelling(small, words, tokenizer, source, sentence=False)[:1] != low:
+    if usual_spelling(low + read[1:], words, tokenizer, source, sentence=False)[:1] != low:
         return None
-    return replace(short, read=small)
+    return replace(short, spelling=short.spelling.over([Edit(*short.spelling.to_old(0, 1), low)]))
 
 
-def short_string(
-    text: str, languages: tuple[str, str], tokenizer: Words, values: Sequence[Value] = ()
-) -> Spelling | None:
-    """Return how a text is read and written if it is a short string; None for any other text.
+def short_string(draft: Draft, languages: tuple[str, str], tokenizer: Words) -> Draft | None:
+    """Return a text as it is read and written if it is a short string; None for any other text.
 
-    `languages` are those of the text and of its translation; `values` of the text are left alone.
+    `languages` are those of the text and of its translation; values are left alone.
     """
+    text = draft.text
     if len(text) > LONGEST or _BREAK.search(text):
         return None
     marked = _marked_word(text)
-    values = [value for value in values if marked is None or value.end <= marked[0] or marked[1] <= value.start]
-    protected = [(value.start, value.end) for value in values]
+    protected = [
+        (value.start, value.end)
+        for value in draft.values
+        if marked is None or value.end <= marked[0] or marked[1] <= value.start
+    ]
     tail = _TAIL.search(text)
     if tail is not None and (tail.start() == 0 or is_within(tail.start(), protected)):
         tail = None
@@ -121,28 +123,23 @@ def short_string(
         small = _of_title(text, parts, tokenizer)
     no_stop = 0 < len(words) <= MOST_WORDS
     forms = short_forms_of(text, languages[0], protected)
-    edits = letters_of(small or text, without(parts, forms), languages[0], respelled=small is not None)
-    if mark is None and tail is None and small is None and not edits and not forms and not no_stop:
+    edits = letters_of(small or text, without(parts, forms), languages[0], respelled=small is not None) + forms
+    if mark is None and tail is None and small is None and not edits and not no_stop:
         return None
-    edits += forms
-    edits += [] if mark is None else [((mark, mark + 1), "")]
-    edits += [] if tail is None else [(tail.span(), "")]
-    read, replacements = replaced(small or text, sorted(edits))
+    edits += [] if mark is None else [Edit(mark, mark + 1, "")]
+    edits += [] if tail is None else [Edit(*tail.span(), "")]
+    spelling = Edits(letter_edits(text, small or text)).over(edits)
     is_title = 0 < len(words) <= MOST_OF_RIVALS and len(free) == len(words) and text[words[0][0]].isupper()
-    capital = bool(free) and free[0] == words[0] and text[free[0][0]].isupper()
-    return Spelling(
-        text=text,
-        read=read,
-        replacements=tuple(replacements),
+    style = Style(
         capitals=capitals,
-        capital=capital,
+        capital=bool(free) and free[0] == words[0] and text[free[0][0]].isupper(),
         mark="" if mark is None else text[mark],
         letter="" if mark is None else text[mark + 1],
         tail="" if tail is None else _tail(tail[0], languages[1]),
-        no_stop=no_stop,
+        no_marks="" if not no_stop else "." if "!" in spelling.edited(text) else ".!",
         no_article_of=languages[1] if is_title and not begins_with_article(text, languages[0]) else "",
-        kept=tuple(value.written for value in values if not value.is_soft),
     )
+    return replace(draft, spelling=spelling, style=style)
 
 
 def _marked_word(text: str) -> Span | None:

@@ -27,7 +27,7 @@ from service.bundle.manifest import Manifest, SpecialIds
 from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, as_plain_text, read_tokenizer, visible_range
 from service.bundle.wrapping import Span
 from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
-from service.engine.text.nfc import normalize_nfc
+from service.engine.text.nfc import nfc_edits, normalize_nfc
 from service.engine.text.token_text import WrittenText
 from service.engine.text.word_ids import cuts_at_spaces, word_ids
 from service.engine.types import Token
@@ -102,7 +102,7 @@ class Tokenizer:
         return self._known_word(text) if len(text) <= LONGEST_KNOWN else self._word(text)
 
     def _word(self, text: str) -> tuple[int, ...]:
-        return tuple(self._library.encode(normalize_nfc(text).text, add_special_tokens=False).ids)
+        return tuple(self._library.encode(normalize_nfc(text), add_special_tokens=False).ids)
 
     def writes_plainly(self, ids: Sequence[int]) -> bool:
         """Return whether tokens are pieces of the vocabulary, none of bytes or unknown, and the first is visible."""
@@ -153,7 +153,7 @@ class Tokenizer:
         if self._words is not None and text.isascii():
             return (*self._prefix, *self._words(text), *self._end)
         check_text(text)
-        composed = normalize_nfc(text).text
+        composed = normalize_nfc(text)
         encoding = self._library.encode(composed, add_special_tokens=False)
         ids = encoding.ids
         if self._unk is not None and self._unk in ids:
@@ -171,19 +171,20 @@ class Tokenizer:
     def tokens(self, text: str, shift: int = 0) -> tuple[Token, ...]:
         """Return the located tokens of a text, </s> last if texts are closed; `shift` is added to every span."""
         check_text(text)
-        composed = normalize_nfc(text)
-        encoding = self._library.encode(composed.text, add_special_tokens=False)
+        edits = nfc_edits(text)
+        composed = edits.edited(text)
+        encoding = self._library.encode(composed, add_special_tokens=False)
         tokens = [self._special(number, shift) for number in self._prefix]
         for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
-            number = self._known(number, (start, end), composed.text)
-            start, end = visible_range(composed.text, start, end)
+            number = self._known(number, (start, end), composed)
+            start, end = visible_range(composed, start, end)
             piece = self._pieces[number]
-            if piece == SPACE_PIECE and composed.text[start:end] != SPACE_PIECE:
+            if piece == SPACE_PIECE and composed[start:end] != SPACE_PIECE:
                 end = start
             if start < end:
-                start, end = composed.original(start, end)
-            elif start < len(composed.text):
-                start = end = composed.original(start, start + 1)[0]
+                start, end = edits.to_old(start, end)
+            elif start < len(composed):
+                start = end = edits.to_old(start, start + 1)[0]
             else:
                 start = end = len(text)
             tokens.append(Token(number, piece, text[start:end], start + shift, end + shift))

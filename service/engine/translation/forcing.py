@@ -17,10 +17,11 @@ from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
 from service.engine.jobs import Hypothesis, ScoringRequest, ScoringResult, WeightSelection
 from service.engine.scheduling.interface import run_scoring, within
 from service.engine.search.options import normalised_score, over_vocabulary, penalty_of
+from service.engine.text.reading import Reading
 from service.engine.text.segmentation import readings
-from service.engine.text.sentence import Sentence, Translated, likeliest
 from service.engine.text.tokenizer import Decoded
 from service.engine.translation.loaded_pair import LoadedPair
+from service.engine.translation.translated import Translated, likeliest
 from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail, TranslationOptions
 
 
@@ -29,7 +30,7 @@ class GivenPair:
     """A sentence, and the tokens of its translation at their places in the given text."""
 
     source_text: str
-    sentence: Sentence
+    sentence: Reading
     target: Decoded
     rivals: tuple[GivenPair, ...] = ()  # the same pair in other readings of the sentence; the likeliest is taken
 
@@ -76,7 +77,7 @@ class Forcing:
         pair, rivals = self._read(text, target_text, first), (self._read(text, target_text, other) for other in others)
         return replace(pair, rivals=tuple(rivals))
 
-    def _read(self, text: str, target_text: str, sentence: Sentence) -> GivenPair:
+    def _read(self, text: str, target_text: str, sentence: Reading) -> GivenPair:
         """Return one reading of a sentence with a given translation."""
         tokenizer = self.pair.tokenizers.target
         start, end = _without(target_text, text[: sentence.start], text[sentence.end :])
@@ -139,7 +140,7 @@ class Forcing:
         requests = [ScoringRequest(source, target, self.deadline, self.wanted) for source, target in pairs]
         return await within(self.deadline, run_scoring(self.pair.worker, requests))
 
-    def _readings(self, text: str) -> Iterator[Sentence]:
+    def _readings(self, text: str) -> Iterator[Reading]:
         return readings(text, self.pair.tokenizers, self.pair.segmentation_for(self.options))
 
     def _checked(self, given: GivenPair) -> GivenPair:

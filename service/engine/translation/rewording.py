@@ -18,6 +18,7 @@ from service.engine.jobs import (
 from service.engine.scheduling.interface import run_scoring
 from service.engine.search.options import normalised_score, over_vocabulary, penalty_of, search_options
 from service.engine.text.end_marks import MARKS, with_capital, with_end_mark
+from service.engine.text.reading import Reading
 from service.engine.text.registers import (
     Register,
     Shown,
@@ -27,10 +28,10 @@ from service.engine.text.registers import (
     registers_of,
     wanted_register,
 )
-from service.engine.text.sentence import Sentence, Translated
-from service.engine.text.value_keeper import Translate
 from service.engine.thread_pools import if_many, map_if_many
 from service.engine.translation.loaded_pair import LoadedPair
+from service.engine.translation.translated import Translated
+from service.engine.translation.value_keeper import Translate
 from service.engine.types import TranslationOptions
 
 NEARLY = 0.6  # nats a token: what the other register of a sentence may cost
@@ -50,7 +51,7 @@ class Rewording:
     deadline: float | None
     wanted: WeightSelection | None  # the weights that are returned of every translation; None: it is not scored
     search: Translate  # without scoring
-    translated: Callable[[Sentence, SentenceResult, TranslationOptions], Translated]
+    translated: Callable[[Reading, SentenceResult, TranslationOptions], Translated]
 
     async def reword(self, texts: list[list[Translated]]) -> list[list[Translated]]:
         """Change the translations of each text, in which every value has its place, and return them."""
@@ -180,7 +181,7 @@ class Rewording:
         wanted = with_capital(with_end_mark(text, sentence.text, self.pair.info.target_language), sentence.text)
         return () if wanted == text else self._tokens_of(sentence, wanted)
 
-    def _tokens_of(self, sentence: Sentence, translation: str) -> tuple[int, ...]:
+    def _tokens_of(self, sentence: Reading, translation: str) -> tuple[int, ...]:
         """Return the tokens of another translation; none if the model could not write it exactly so."""
         info, target = self.pair.info, self.pair.tokenizers.target
         read = sentence.read_target(translation, target, (info.source_language, info.target_language))

@@ -13,12 +13,13 @@ from service.engine.events import Measured
 from service.engine.jobs import SentenceJob, SentenceResult, WeightSelection
 from service.engine.scheduling.interface import run_sentences, sentence_stages, within
 from service.engine.search.options import over_vocabulary, penalty_of, search_options
+from service.engine.text.reading import Reading
 from service.engine.text.segmentation import segment_text
-from service.engine.text.sentence import QualityOptions, Sentence, Translated, assemble, likeliest
-from service.engine.text.value_keeper import ValueKeeper
 from service.engine.thread_pools import if_many
 from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.translation.rewording import Rewording
+from service.engine.translation.translated import QualityOptions, Translated, assemble, likeliest
+from service.engine.translation.value_keeper import ValueKeeper
 from service.engine.types import Search, Translation, TranslationOptions
 
 MOST_SENTENCES = 8192  # of one request: as many as may wait
@@ -36,12 +37,12 @@ class SentenceRuns:
     trace: bool = False  # whether the searches are recorded
     split: bool = True  # whether texts are cut into sentences
 
-    async def segment(self, texts: Sequence[str]) -> list[list[Sentence]]:
+    async def segment(self, texts: Sequence[str]) -> list[list[Reading]]:
         """Return the sentences of texts; raise InputTooLong if they are too many for one request."""
         tokenizers, segmentation = self.pair.tokenizers, self.pair.segmentation_for(self.options, self.split)
 
-        def cut() -> list[list[Sentence]]:
-            found: list[list[Sentence]] = []
+        def cut() -> list[list[Reading]]:
+            found: list[list[Reading]] = []
             count = 0
             for text in texts:
                 found.append(segment_text(text, tokenizers, segmentation))
@@ -55,7 +56,7 @@ class SentenceRuns:
         size = sum(map(len, texts)) * self.options.weight
         return await within(self.deadline, self.pair.timed("tokenize", size, cut))
 
-    async def translate(self, sentences: Sequence[Sequence[Sentence]]) -> list[list[Translated]]:
+    async def translate(self, sentences: Sequence[Sequence[Reading]]) -> list[list[Translated]]:
         """Return the translations of the sentences of each text, in which every value has its place.
 
         A sentence whose translation is empty is left out, so that it is copied.
@@ -77,20 +78,20 @@ class SentenceRuns:
         rewording = Rewording(self.pair, self.options, self.deadline, self.wanted, search, self._translated)
         return await within(self.deadline, rewording.reword(texts))
 
-    async def _kept(self, sentences: Sequence[Sentence]) -> list[list[Translated]]:
+    async def _kept(self, sentences: Sequence[Reading]) -> list[list[Translated]]:
         results = await self._search(sentences, self.options)
         if self.options.target_prefix:
             self._check_prefix(results[0])
             return [results]
         kept = [[result] for result in results]
-        if any(sentence.valued is not None for sentence in sentences):
+        if any(sentence.values for sentence in sentences):
             keeper = ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
             kept = await keeper.keep(results, self.options)
         writes = self.pair.tokenizers.target.writes_something
         work = len(kept) * self.options.weight
         return await if_many(work, lambda: [[each for each in own if writes(each.ids)] for own in while_wanted(kept)])
 
-    def _prefix(self, sentence: Sentence) -> tuple[int, ...]:
+    def _prefix(self, sentence: Reading) -> tuple[int, ...]:
         """Return the tokens with which the translation of a sentence has to begin."""
         info, prefix = self.pair.info, self.options.target_prefix.rstrip()
         if not prefix:
@@ -107,7 +108,7 @@ class SentenceRuns:
                 "send a prefix that writes them as the translation does, or values=off."
             )
 
-    def jobs(self, sentences: Sequence[Sentence], options: TranslationOptions) -> list[SentenceJob]:
+    def jobs(self, sentences: Sequence[Reading], options: TranslationOptions) -> list[SentenceJob]:
         """Return sentences as the worker takes them; a recorded search is never answered from the cache."""
         limit = self.pair.manifest.limits.target_tokens
         fresh = self.trace or not self.pair.warm.is_set()  # a warm-up that the cache answers would show nothing
@@ -124,7 +125,7 @@ class SentenceRuns:
             for sentence in sentences
         ]
 
-    async def _search(self, sentences: Sequence[Sentence], options: TranslationOptions) -> list[Translated]:
+    async def _search(self, sentences: Sequence[Reading], options: TranslationOptions) -> list[Translated]:
         """Return what the search finds for sentences, scored if weights are wanted."""
         if not sentences:
             return []
@@ -152,7 +153,7 @@ class SentenceRuns:
         repeated = first.translated(placed[0].ids, target).casefold() == first.text.casefold()
         return placed[likeliest([sum(each.logprobs) for each in placed], repeated=repeated)]
 
-    def _translated(self, sentence: Sentence, result: SentenceResult, options: TranslationOptions) -> Translated:
+    def _translated(self, sentence: Reading, result: SentenceResult, options: TranslationOptions) -> Translated:
         pair, (best, *others) = self.pair, result.hypotheses
         weights, logprobs = None, best.logprobs
         if result.scores is not None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from service.engine.text.draft import Draft
 from service.engine.text.respelling import may_be_respelled, respelled
 from service.engine.values.finder import ValueRules, find_values
 from translucent_mt import Translator
@@ -27,8 +28,8 @@ class Vocabulary:
 
 def read(text: str, source: str = "en", target: str = "fr", capitals: bool = True) -> str | None:
     values = find_values(text, ValueRules(source, target))
-    found = respelled(text, (source, target), Vocabulary(capitals), values)
-    return None if found is None else found.read
+    draft = respelled(Draft(text, values), (source, target), Vocabulary(capitals))
+    return None if draft is None else draft.spelled
 
 
 @pytest.mark.parametrize(
@@ -126,10 +127,10 @@ def test_a_text_without_accents_or_apostrophes_gets_them(text: str, language: st
 
 def test_letters_stand_where_their_plain_forms_were_typed() -> None:
     text = "Die Tuer ist gross."
-    found = respelled(text, ("de", "en"), Vocabulary())
+    found = respelled(Draft(text), ("de", "en"), Vocabulary())
     assert found is not None
-    at = [found.read.index(word) for word in ("Tür", "ist", "groß.")]
-    words = [text[slice(*found.span(start, start + length))] for start, length in zip(at, (3, 3, 5), strict=True)]
+    at = [found.spelled.index(word) for word in ("Tür", "ist", "groß.")]
+    words = [text[slice(*found.spelling.to_old(start, start + length))] for start, length in zip(at, (3, 3, 5), strict=True)]
     assert words == ["Tuer", "ist", "gross."]
 
 

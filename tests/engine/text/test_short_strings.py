@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from service.engine.text.draft import Draft
 from service.engine.text.short_strings import in_small_letters, is_short_line, may_be_short, short_string
-from service.engine.text.spelling import Spelling
 from service.engine.text.tokenizer import Decoded
 from service.engine.types import Token
 from service.engine.values.finder import ValueRules, find_values
@@ -21,11 +21,11 @@ class Vocabulary:
         return (0,) if known else tuple(range(len(text)))
 
 
-def short(text: str, source: str = "en", target: str = "fr") -> Spelling | None:
-    return short_string(text, (source, target), Vocabulary(), find_values(text, ValueRules(source, target)))
+def short(text: str, source: str = "en", target: str = "fr") -> Draft | None:
+    return short_string(Draft(text, find_values(text, ValueRules(source, target))), (source, target), Vocabulary())
 
 
-def known_short(text: str, source: str = "en", target: str = "fr") -> Spelling:
+def known_short(text: str, source: str = "en", target: str = "fr") -> Draft:
     found = short(text, source, target)
     assert found is not None
     assert found.text == text
@@ -38,7 +38,7 @@ def written(text: str, translation: str, target: str = "fr") -> str:
     tokens = [Token(9, word, word, start, end) for word, start, end in words]
     tokens.append(Token(2, "</s>", "", len(translation), len(translation), "</s>"))
     values = tuple((value.start, value.end) for value in find_values(translation, ValueRules("en", target)))
-    decoded = known_short(text, target=target).write(Decoded(translation, tuple(tokens), values), shift=5)
+    decoded = known_short(text, target=target).style.write(Decoded(translation, tuple(tokens), values), shift=5)
     assert all(decoded.text[token.start - 5 : token.end - 5] == token.text for token in decoded.tokens)
     return decoded.text
 
@@ -70,7 +70,7 @@ def written(text: str, translation: str, target: str = "fr") -> str:
     ],
 )
 def test_the_model_reads_small_letters_without_marks_and_ends(text: str, expected: str) -> None:
-    assert known_short(text).read == expected
+    assert known_short(text).spelled == expected
 
 
 @pytest.mark.parametrize(
@@ -108,11 +108,11 @@ def test_other_texts_are_left_alone(text: str) -> None:
 
 def test_places_lead_back_to_the_text() -> None:
     found = known_short("_Open %s…")
-    assert found.text[slice(*found.span(5, 7))] == "%s"
+    assert found.text[slice(*found.spelling.to_old(5, 7))] == "%s"
 
 
 def test_only_english_titles_are_read_in_small_letters() -> None:
-    assert known_short("Save Changes", source="de").read == "Save Changes"
+    assert known_short("Save Changes", source="de").spelled == "Save Changes"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_only_english_titles_are_read_in_small_letters() -> None:
 )
 def test_a_few_words_with_a_capital_have_another_reading(text: str, source: str, read: str | None) -> None:
     small = in_small_letters(known_short(text, source), source, Vocabulary())
-    assert (small and small.read) == read
+    assert (small and small.spelled) == read
 
 
 @pytest.mark.parametrize(

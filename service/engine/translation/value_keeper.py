@@ -13,18 +13,19 @@ from functools import partial
 
 from service.engine.cancellation import while_wanted
 from service.engine.jobs import Hypothesis
+from service.engine.text.reading import Reading
 from service.engine.text.segmentation import SegmentationOptions, cut_at_values
-from service.engine.text.sentence import Sentence, Translated
+from service.engine.text.stand_in_step import TermReading
 from service.engine.text.tokenizer import Tokenizers
-from service.engine.text.valued_sentence import TermReading
 from service.engine.thread_pools import if_many, map_if_many
+from service.engine.translation.translated import Translated
 from service.engine.types import TranslationOptions
 
 # Nats a token. Around a stand-in the grammar suffers, so the translation with stand-ins has to be clearly likelier than
 # one with a term behind its end. Of 109 such sentences 46 are (docs/adr/0026-glossaries.md).
 LIKELIER = 0.3
 
-Translate = Callable[[Sequence[Sentence], TranslationOptions], Awaitable[list[Translated]]]
+Translate = Callable[[Sequence[Reading], TranslationOptions], Awaitable[list[Translated]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,11 @@ class ValueKeeper:
 
     async def keep(self, results: Sequence[Translated], options: TranslationOptions) -> list[list[Translated]]:
         """Return for each result one in which every value has its place; several if the sentence was cut for that."""
-        kept = [replace(result, values="search") if result.sentence.valued else result for result in results]
+        kept = [replace(result, values="search") if result.sentence.values else result for result in results]
         wrong = await self._those(kept, range(len(kept)), lambda result: not self._is_well_placed(result), options)
         if not wrong:
             return [[result] for result in kept]
-        terms = [number for number in wrong if (valued := kept[number].sentence.valued) and valued.has_terms]
+        terms = [number for number in wrong if kept[number].sentence.has_terms]
         await self._search_again(kept, terms, options)
         # Words that the model does not know, in any form, end up behind the sentence or derail it.
         misplaced = await self._those(kept, terms, lambda result: not self._is_well_placed(result), options)
@@ -93,7 +94,7 @@ class ValueKeeper:
     ) -> list[list[Translated]]:
         """Cut the sentences that still lack values or hold remains, and translate the parts between the values."""
         sentences = [kept[number].sentence for number in lost]
-        cut_one = partial(cut_at_values, tokenizer=self.tokenizers.source, segmentation=self.segmentation)
+        cut_one = partial(cut_at_values, tokenizers=self.tokenizers, segmentation=self.segmentation)
         parts = await map_if_many(_work(sentences, options), cut_one, sentences)
         cut = dict(zip(lost, parts, strict=True))
         unwritten = [part for own in parts for part, written in own if written is None]
@@ -108,7 +109,7 @@ class ValueKeeper:
             for number, result in enumerate(kept)
         ]
 
-    def _given(self, sentence: Sentence, term: str) -> Translated:
+    def _given(self, sentence: Reading, term: str) -> Translated:
         """Return a target term as the translation of its own sentence."""
         ids = self.tokenizers.target.word(term)
         zeros = (0.0,) * len(ids)
@@ -119,16 +120,16 @@ class ValueKeeper:
 
     def _is_lost(self, result: Translated) -> bool:
         """Return whether no search has kept the values of a sentence; a term behind its end is kept."""
-        valued = result.sentence.valued
-        if valued is None or self._is_well_placed(result):
+        sentence = result.sentence
+        if not sentence.values or self._is_well_placed(result):
             return False
-        is_soft = any(value.is_soft for value in valued.values)
-        return not (is_soft and self._holds_all(result)) or valued.is_garbled(result.ids, self.tokenizers.target)
+        is_soft = any(value.is_soft for value in sentence.values)
+        return not (is_soft and self._holds_all(result)) or sentence.is_garbled(result.ids, self.tokenizers.target)
 
     def _holds_all(self, result: Translated) -> bool:
         return result.sentence.holds_all(result.ids, self.tokenizers.target)
 
 
-def _work(sentences: Sequence[Sentence], options: TranslationOptions) -> int:
+def _work(sentences: Sequence[Reading], options: TranslationOptions) -> int:
     """Return how much work the values of sentences are, in that of hypotheses without values."""
-    return options.weight * sum(1 + (len(each.valued.values) if each.valued else 0) for each in sentences)
+    return options.weight * sum(1 + len(sentence.values) for sentence in sentences)

@@ -1,4 +1,4 @@
-"""The sentences of a text as the model reads them, and the translation that is joined from theirs.
+"""The translations of sentences, and the translation of a text that is joined from theirs.
 
 The functions have no side effects and read no clock; the translator decides when and where they run.
 """
@@ -13,14 +13,9 @@ from service.bundle.wrapping import Span, join
 from service.engine.attention.words import axis_of, links_of
 from service.engine.cancellation import while_wanted
 from service.engine.jobs import FloatArray, Hypothesis, ScoringResult, SearchTrace
-from service.engine.text.respelling import respelled
-from service.engine.text.short_strings import short_string
-from service.engine.text.spelling import Spelling
-from service.engine.text.tokenizer import Decoded, Tokenizer, Tokenizers
-from service.engine.text.valued_sentence import TermReading, ValuedSentence, valued_sentence
+from service.engine.text.reading import Reading
+from service.engine.text.tokenizer import Tokenizer, Tokenizers
 from service.engine.types import SentenceDetail, SentenceQuality, Token, Translation, ValuePath
-from service.engine.values.constraints import ValueConstraints
-from service.engine.values.value import Value
 
 Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and the position of the text in the text of the tokens
 
@@ -42,106 +37,10 @@ def likeliest(logprobs: Sequence[float], *, repeated: bool) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """A range of a text that the model translates by itself, and what it reads there."""
-
-    text: str  # of the range
-    start: int
-    ids: tuple[int, ...]  # what the model reads, the end token last
-    valued: ValuedSentence | None = None  # with its values in what is read
-    short: Spelling | None = None  # it is read in another spelling, and its translation is written in the first
-    rivals: tuple[Sentence, ...] = ()  # other readings of the same range; the likeliest translation of all is taken
-
-    @property
-    def readings(self) -> tuple[Sentence, ...]:
-        """Return all readings of the range, each without rivals."""
-        return (replace(self, rivals=()), *self.rivals) if self.rivals else (self,)
-
-    @property
-    def end(self) -> int:
-        """Return the end of the range."""
-        return self.start + len(self.text)
-
-    @property
-    def is_checked(self) -> bool:
-        """Return whether what the search finds is not final: it has values, or is written in another spelling."""
-        return self.valued is not None or self.short is not None
-
-    @property
-    def values(self) -> Sequence[Value]:
-        """Return its values, at their places in it."""
-        read = () if self.valued is None else self.valued.values
-        if self.short is None:
-            return read
-        spans = [self.short.span(value.start, value.end) for value in read]
-        return [replace(value, start=start, end=end) for value, (start, end) in zip(read, spans, strict=True)]
-
-    @property
-    def constraints(self) -> ValueConstraints | None:
-        """Return the values that its translation must hold, if it has any."""
-        return None if self.valued is None else self.valued.constraints
-
-    def source_tokens(self, tokenizer: Tokenizer) -> tuple[Token, ...]:
-        """Return the tokens that the model reads, located in the whole text."""
-        shift = self.start if self.short is None else 0
-        if self.valued is not None:
-            tokens = self.valued.source_tokens(tokenizer, shift)
-        else:
-            tokens = tokenizer.tokens(self.text if self.short is None else self.short.read, shift)
-        return tokens if self.short is None else self.short.source_tokens(tokens, self.start)
-
-    def is_well_placed(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
-        """Return whether a translation holds all of its values, none of them after its end."""
-        return self.valued is None or self.valued.is_well_placed(ids, tokenizer)
-
-    def holds_all(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
-        """Return whether a translation holds all of its values."""
-        return self.valued is None or self.valued.holds_all(ids, tokenizer)
-
-    def locate(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int = 0) -> Decoded:
-        """Return the text of a translation and the range of each token; `shift` is added to every span."""
-        own = shift if self.short is None else 0
-        decoded = tokenizer.locate(ids, own) if self.valued is None else self.valued.locate(ids, tokenizer, own)
-        return decoded if self.short is None else self.short.write(decoded, shift)
-
-    def translated(self, ids: Sequence[int], tokenizer: Tokenizer) -> str:
-        """Return the text of a translation: that of `locate`."""
-        return self.locate(ids, tokenizer).text if self.is_checked else tokenizer.decode(ids)
-
-    def read_target(self, text: str, tokenizer: Tokenizer, languages: tuple[str, str]) -> Decoded:
-        """Return a given translation of the text, in the tokens that the tokenizer makes of what the model would write.
-
-        That has stand-ins where this sentence has them, and small letters in the place of capitals. `languages` are
-        those of the source and of the translation. Tokens are located in `text`.
-        """
-        valued, short, spelled = self.valued, self.short, None
-        if short is not None and (short.capitals or short.mark or short.tail):
-            read_as = short_string if short.mark or short.tail else respelled
-            held = valued.held_in(text) if valued else {}
-            spelled = read_as(text, languages[::-1], tokenizer, [*held.values()])
-        read = text if spelled is None else spelled.read
-        if short is not None and short.capital and short.read[:1].islower() and len(read[:1].lower()) == 1:
-            read = read[:1].lower() + read[1:]
-        tokens = tokenizer.tokens(read) if valued is None else valued.target_tokens(read, tokenizer)
-        return Decoded(text, tokens if spelled is None else spelled.source_tokens(tokens))
-
-    def reading_terms(self, tokenizers: Tokenizers, terms: TermReading) -> Sentence:
-        """Return the same sentence, but the model reads something else in the places of source terms or codes."""
-        if self.valued is None or not (self.valued.has_terms or terms == "codes"):
-            return self
-        other = valued_sentence(self.valued.text, self.valued.values, tokenizers.target, terms)
-        return self if other is None else replace(self, ids=tokenizers.source.encode(other.read), valued=other)
-
-    def moved(self, by: int) -> Sentence:
-        """Return the sentence at a place that is `by` further on."""
-        return replace(self, start=self.start + by, rivals=tuple(rival.moved(by) for rival in self.rivals))
-
-
-@dataclass(frozen=True, slots=True)
 class Translated:
     """A sentence and its hypotheses, best first."""
 
-    sentence: Sentence
+    sentence: Reading
     hypotheses: tuple[Hypothesis, ...]
     logprobs: tuple[float, ...]  # of the best one, from the search: the hypothesis may have those of scoring
     weights: FloatArray | None = None  # [T, S] of the alignment head for the best one, if it was scored

@@ -1,0 +1,236 @@
+"""A sentence as the model reads it, and the ways back: tokens to a translation, and a translation to tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from service.bundle.wrapping import Span
+from service.engine.text.draft import Draft, moved
+from service.engine.text.edits import Edit, Edits
+from service.engine.text.respelling import respelled
+from service.engine.text.short_strings import short_string
+from service.engine.text.stand_in_step import TermReading, with_stand_ins
+from service.engine.text.style import PLAIN
+from service.engine.text.tokenizer import Decoded, Tokenizer, Tokenizers
+from service.engine.types import Token
+from service.engine.values.constraints import ValueConstraints
+from service.engine.values.stand_ins import LETTERS
+from service.engine.values.states import Place, places_of
+from service.engine.values.value import DIGIT_KINDS, Kind, Value
+
+FAR = 3  # ranks: a stand-in so far from its place in the order of the source was written instead of another one
+_END = re.compile(r"(?:[^\W\d_]{3}\.|[!?…])\s|[.!?…]\s?$")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A sentence of a text as the model reads it."""
+
+    draft: Draft
+    start: int  # of its range in the text
+    ids: tuple[int, ...]  # what the model reads, the end token last
+    rivals: tuple[Reading, ...] = ()  # other readings of the same range; the likeliest translation of all is taken
+
+    @property
+    def text(self) -> str:
+        """Return the text of the range."""
+        return self.draft.text
+
+    @property
+    def end(self) -> int:
+        """Return the end of the range."""
+        return self.start + len(self.draft.text)
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Return all readings of the range, each without rivals."""
+        return (replace(self, rivals=()), *self.rivals) if self.rivals else (self,)
+
+    @property
+    def values(self) -> Sequence[Value]:
+        """Return its values, at their places in it."""
+        return self.draft.values
+
+    @property
+    def constraints(self) -> ValueConstraints | None:
+        """Return what its translation must hold, if it has values."""
+        return self.draft.constraints
+
+    @property
+    def has_terms(self) -> bool:
+        """Return whether one of its values is a term of a glossary."""
+        return any(value.kind is Kind.TERM for value in self.values)
+
+    def moved(self, by: int) -> Reading:
+        """Return the sentence at a place that is `by` further on."""
+        return replace(self, start=self.start + by, rivals=tuple(rival.moved(by) for rival in self.rivals))
+
+    def reading_terms(self, tokenizers: Tokenizers, terms: TermReading) -> Reading:
+        """Return the same sentence, but the model reads something else in the places of source terms or codes."""
+        if not self.values or not (self.has_terms or terms == "codes"):
+            return self
+        draft = with_stand_ins(self.draft, tokenizers.target, terms)
+        return self if draft is None else replace(self, ids=tokenizers.source.encode(draft.read), draft=draft)
+
+    def source_tokens(self, tokenizer: Tokenizer) -> tuple[Token, ...]:
+        """Return the tokens that the model reads, located in the whole text; those of a stand-in span its value."""
+        if not self.draft.edits:
+            return tokenizer.tokens(self.text, self.start)
+        return self.draft.edits.tokens_of_old(tokenizer.tokens(self.draft.read), self.text, self.start)
+
+    def translated(self, ids: Sequence[int], tokenizer: Tokenizer) -> str:
+        """Return the text of a translation: that of `locate`."""
+        return tokenizer.decode(ids) if self.draft.is_plain else self.locate(ids, tokenizer).text
+
+    def locate(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int = 0) -> Decoded:
+        """Return the text of a translation and the range of each token; `shift` is added to every span."""
+        style = self.draft.style
+        own = shift if style is PLAIN else 0
+        decoded = self._with_values(ids, tokenizer, own) if self.values else tokenizer.locate(ids, own)
+        return decoded if style is PLAIN else style.write(decoded, shift)
+
+    def _with_values(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int) -> Decoded:
+        """Return a translation with its values; the tokens of a stand-in span its value."""
+        decoded = tokenizer.locate(ids)
+        edits: list[Edit] = []
+        kept: list[Span] = []
+        for place in self._places(ids, tokenizer) or ():
+            start, end = decoded.tokens[place.first].start, decoded.tokens[place.end - 1].end
+            value = self.values[place.value]
+            edits.append(Edit(start, end, _written(value, decoded.text[start:end], start == 0)))
+            if not value.is_soft and value.kind not in DIGIT_KINDS and not self.draft.is_respelled(value):
+                kept.append((start, end))
+        placed = Edits(edit for edit in edits if edit.new != decoded.text[edit.start : edit.end])
+        text = placed.edited(decoded.text)
+        spans = tuple(placed.to_new(*span) for span in kept)
+        return Decoded(text, placed.tokens_of_new(decoded.tokens, text, shift), spans)
+
+    def read_target(self, text: str, tokenizer: Tokenizer, languages: tuple[str, str]) -> Decoded:
+        """Return a given translation of the text, in the tokens that the tokenizer makes of what the model would write.
+
+        That has stand-ins where this sentence has them, and small letters in the place of capitals. `languages` are
+        those of the source and of the translation. Tokens are located in `text`.
+        """
+        style = self.draft.style
+        given = Draft(text, tuple(value for _, value in self._held_in(text)))
+        if style.capitals or style.mark or style.tail:
+            read_as = short_string if style.mark or style.tail else respelled
+            given = read_as(given, languages[::-1], tokenizer) or given
+        spelling, spelled = given.spelling, given.spelled
+        low = spelled[:1].lower()
+        if style.capital and self.draft.read[:1].islower() and len(low) == 1 and low != spelled[:1]:
+            spelling = spelling.over([Edit(*spelling.to_old(0, 1), low)])
+            spelled = spelling.edited(text)
+        words = (
+            Edit(*spelling.to_old(value.start, value.end), word)
+            for number, value in self._held_in(spelled)
+            if not value.is_soft and (word := self.draft.stand_ins[number]) is not None
+        )
+        edits = spelling.over(words)
+        return Decoded(text, edits.tokens_of_old(tokenizer.tokens(edits.edited(text)), text))
+
+    def _held_in(self, translation: str) -> list[tuple[int, Value]]:
+        """Return the values that a given translation holds, at their places in it, and their numbers."""
+        held: list[tuple[int, Value]] = []
+        for number, value in enumerate(self.values):
+            for written in dict.fromkeys((value.written, value.text, *value.others)):
+                start = _word_at(translation, written, [other for _, other in held])
+                if start is not None:
+                    held.append((number, replace(moved(value, start, start + len(written)), text=written)))
+                    break
+        return held
+
+    def _places(self, ids: Sequence[int], tokenizer: Tokenizer) -> Sequence[Place] | None:
+        """Return where a translation holds the values; None if it does not hold each of them exactly once."""
+        constraints = self.draft.constraints
+        return () if constraints is None else places_of(constraints, ids, tokenizer.eos)
+
+    def holds_all(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+        """Return whether a translation holds every value exactly once."""
+        return self._places(ids, tokenizer) is not None
+
+    def is_well_placed(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+        """Return whether a translation holds every value in a likely place, and no remains of a stand-in."""
+        places = self._places(ids, tokenizer)
+        if not places:
+            return places is not None
+        if self.is_garbled(ids, tokenizer):
+            return False
+        decoded = tokenizer.locate(ids)  # no value stands after the end that is not there in the source
+        spelled = self.draft.at_spelled(self.values)
+        return not any(
+            _ends(decoded.text[: decoded.tokens[place.first].start])
+            > _ends(self.draft.spelled[: spelled[place.value].start])
+            for place in places
+        )
+
+    def is_garbled(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+        """Return whether a translation has words that were made of stand-ins, or stand-ins far from their places."""
+        marks = {word for word in self.draft.stand_ins if word in LETTERS}
+        pairs = zip(self.values, self.draft.stand_ins, strict=True)
+        codes = [word in marks or value.kind is Kind.CODE for value, word in pairs]
+        places = self._places(ids, tokenizer)
+        if places is None or not any(codes):
+            return False
+        order = [place.value for place in places if codes[place.value]]
+        ranks = sorted(order)
+        if any(abs(ranks.index(value) - rank) >= FAR for rank, value in enumerate(order)):
+            return True
+        decoded = tokenizer.locate(ids)
+        taken = {number for place in places for number in range(place.first, place.end)}
+        rest = _without(
+            decoded.text, [(token.start, token.end) for n, token in enumerate(decoded.tokens) if n in taken]
+        )
+        letters = {mark[1] for mark in marks}
+        spelled = self.draft.spelled
+        own = _without(spelled, [(value.start, value.end) for value in self.draft.at_spelled(self.values)])
+        has_initials = any(map(_is_initials, _WORD.findall(own)))  # "NATO" may become "OTAN"
+        return any(
+            word not in spelled
+            and (
+                not letters.isdisjoint(word[1:])
+                or any(mark in word for mark in marks)
+                or (_is_initials(word) and not has_initials)
+            )
+            for word in _WORD.findall(rest)
+        )
+
+
+def _without(text: str, spans: Iterable[Span]) -> str:
+    """Return a text with a blank in the place of each range."""
+    return Edits(Edit(start, end, " ") for start, end in spans).edited(text)
+
+
+def _is_initials(word: str) -> bool:
+    return len(word) > 1 and word.isupper()
+
+
+def _written(value: Value, own: str, begins: bool) -> str:
+    """Return a value as a translation holds it, where the search wrote `own`."""
+    if not value.is_soft:
+        return value.written
+    forms = (value.written, *value.others)
+    form = next((form for form in forms if form.casefold() == own.casefold()), value.written)
+    capital = own[:1].isupper() or (value.start == 0 and value.text[:1].isupper())
+    return form[:1].upper() + form[1:] if begins and capital else form
+
+
+def _word_at(text: str, word: str, taken: Sequence[Value]) -> int | None:
+    """Return where a text has a word that is no part of a longer one and not one of the values."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        apart = not (start and text[start - 1].isalnum() and word[:1].isalnum())
+        apart = apart and not (text[end : end + 1].isalnum() and word[-1:].isalnum())
+        if apart and not any(value.start < end and start < value.end for value in taken):
+            return start
+        start = text.find(word, start + 1)
+    return None
+
+
+def _ends(text: str) -> int:
+    """Return how many sentences end in a text: at a stop after a word that is no abbreviation, or at its end."""
+    return len(_END.findall(text))
