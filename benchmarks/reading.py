@@ -158,7 +158,7 @@ def main() -> None:
     for path in (given.before, given.after):
         with gzip.open(path, "rt", encoding="utf-8") as file:
             records.append(json.load(file))
-    compare(*records, shown=given.show)
+    compare(records[0], records[1], given.show)
 
 
 if __name__ == "__main__":
