@@ -130,7 +130,9 @@ def test_letters_stand_where_their_plain_forms_were_typed() -> None:
     found = respelled(Draft(text), ("de", "en"), Vocabulary())
     assert found is not None
     at = [found.spelled.index(word) for word in ("Tür", "ist", "groß.")]
-    words = [text[slice(*found.spelling.to_old(start, start + length))] for start, length in zip(at, (3, 3, 5), strict=True)]
+    words = [
+        text[slice(*found.spelling.to_old(start, start + length))] for start, length in zip(at, (3, 3, 5), strict=True)
+    ]
     assert words == ["Tuer", "ist", "gross."]
 
 
