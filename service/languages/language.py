@@ -194,6 +194,14 @@ class Places:
     ambiguous: Words = ()  # ordinary words in capitals
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """First names that models know, which may stand in for those of `names.tsv`."""
+
+    female: Words = ()  # the same number of names in the same order everywhere
+    male: Words = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Language:
     """What is known of a language. There is one object of each language, so it is compared and hashed as such."""
@@ -216,6 +224,7 @@ class Language:
     no_commands: Words = ()  # patterns of words with which no command begins
     inflection: Inflection = field(default_factory=Inflection)
     places: Places = field(default_factory=Places)
+    known_names: Names = field(default_factory=Names)
 
     @functools.cached_property
     def nouns(self) -> frozenset[str]:
@@ -257,6 +266,11 @@ class Language:
         """Return the name and the class of each place, by its English name."""
         rows = (line.split("\t") for line in self._text("places.tsv").splitlines())
         return {place: (name, kind) for place, name, kind in rows}
+
+    @functools.cached_property
+    def names(self) -> Mapping[str, str]:
+        """Return the gender of first names, female or male; of names that are no other word and have one gender."""
+        return dict(line.split("\t") for line in self._text("names.tsv").splitlines())
 
     def _words(self, name: str) -> frozenset[str]:
         return frozenset(self._text(f"{name}.txt").split())

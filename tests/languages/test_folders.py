@@ -55,3 +55,15 @@ def test_what_is_said_of_the_clock_is_complete(language: Language) -> None:
     assert (len(clock.hours), len(clock.phrases)) in {(0, 0), (12, 12)}
     assert len(language.months) in {0, 12}
     assert len(language.days) in {0, 7}
+
+
+@pytest.mark.parametrize("tag", ["en", "fr", "de"])
+def test_a_language_knows_the_gender_of_common_first_names(tag: str) -> None:
+    language, english = language_of(tag), language_of("en")
+    names = language.names
+    assert len(names) >= 300
+    assert set(names.values()) == {"female", "male"}
+    for gender in ("female", "male"):
+        known: tuple[str, ...] = getattr(language.known_names, gender)
+        assert len(known) == len(getattr(english.known_names, gender)) >= 4
+        assert {names[name] for name in known} == {gender}
