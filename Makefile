@@ -36,7 +36,8 @@ SBOM := build/sbom-$(ACCELERATOR).cdx.json
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-serve: $(VENV)/serving-$(ACCELERATOR) ## Serve the shipped models on port 8000 (PORT=8123 for another)
+serve: $(VENV)/serving-$(ACCELERATOR) ## Serve the shipped models on port 8000 (PORT=8123, MODELS="en-es es-en" for more)
+	@$(if $(MODELS),$(BIN)/translucent models get $(MODELS) --yes --if-missing)
 	@exec $(BIN)/translucent serve --port $(PORT)
 
 training: $(VENV)/training-$(ACCELERATOR) ## Install what `python -m training` needs

@@ -62,6 +62,7 @@ from service.engine.jobs import SentenceJob as SentenceJob
 from service.engine.jobs import SentenceResult as SentenceResult
 from service.engine.jobs import TracedHypothesis as TracedHypothesis
 from service.engine.jobs import sent_as_fields as sent_as_fields
+from service.engine.languages.pairs import default_and_reason as default_and_reason
 from service.engine.languages.pairs import in_order as in_order
 from service.engine.languages.tags import Languages as Languages
 from service.engine.languages.tags import Pair as Pair

@@ -237,6 +237,10 @@ class Registry:
         """Return the name of the model that translates one of the models' own pairs if none is named."""
         return self._served_pairs().default_name((source, target))
 
+    def default_reason(self, source: str, target: str) -> str:
+        """Return why the model of `default_name` is the default, as a part of a sentence."""
+        return self._served_pairs().default_reason((source, target))
+
     def failed_default(self, source: str, target: str) -> str | None:
         """Return the name of a pair's default if it has failed and another model translates in its place."""
         failed = self._served_pairs().failed_default(source, target)

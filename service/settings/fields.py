@@ -58,6 +58,16 @@ class Settings(LimitSettings):
         "names of bundles in the folder of models",
         shown="none",
     )
+    models_index: str = setting(
+        "https://firefox.settings.services.mozilla.com/v1/buckets/main/collections/translations-models-v2/records,"
+        "https://storage.googleapis.com/moz-fx-translations-data--303e-prod-translations-data/db/models.json,"
+        "https://raw.githubusercontent.com/argosopentech/argospm-index/main/index.json",
+        "Lists of the models that `translucent models get` can download, separated by commas: Mozilla's records and "
+        "`models.json`, and Argos' index. A folder holds lists and files by the paths that the lists name: a mirror "
+        "without a network. The service itself fetches nothing",
+        "addresses and folders",
+        shown="the lists of Mozilla and Argos",
+    )
     gallery: bool = setting(
         False,
         "Also serve the small models for teaching in the subfolder `gallery` of the folder of models, one for each "

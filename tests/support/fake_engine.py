@@ -229,6 +229,9 @@ class DummyRegistry:
     def default_name(self, source: str, target: str) -> str | None:
         return self.resolve(source, target).info.name
 
+    def default_reason(self, source: str, target: str) -> str:
+        return "as the only model"
+
     def resolve(self, source: str, target: str, model: str | None = None) -> DummyTranslator:
         pair = [t for t in self.translators.values() if (source, target) in t.info.pairs]
         if not pair:

@@ -16,7 +16,7 @@ from training.imports.check import compare, write_verdict
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
 from training.imports.files import ImportRefused, non_commercial
 from training.imports.firefox import FirefoxOptions, read_firefox
-from training.imports.firefox_index import indexed_folder
+from training.imports.get import indexed_folder
 from training.imports.hub import fetch_model
 from training.imports.marian import MarianOptions, read_marian
 from training.imports.network import import_bundle

@@ -79,6 +79,8 @@ class ImportedCard:
     data: tuple[DataCredit, ...]
     imported: Mapping[str, Any]
     """``format``, ``name``, ``files`` with their SHA-256, ``network``, and further entries of the reader."""
+    scores: tuple[Score, ...] = ()
+    """Stated by its authors, so without a signature: nobody measured them here."""
     exported_with: str | None = None
     """The revision of the code that imported it."""
     notes: str | None = None
@@ -88,7 +90,7 @@ class ImportedCard:
         return {
             "data": [asdict(corpus) for corpus in self.data],
             "parameters": parameters,
-            "scores": [],
+            "scores": [asdict(score) for score in self.scores],
             "notes": self.notes,
             "imported": dict(self.imported),
             "exported_with": self.exported_with,

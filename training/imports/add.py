@@ -3,18 +3,22 @@
 Nothing here needs PyTorch: int8 graphs are compared with the float graphs of the same model in ONNX Runtime.
 """
 
+import errno
+import re
+import tempfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from training.export.compare import ParityError
 from training.export.manifest import next_version
 from training.imports.argos import METADATA, read_argos
 from training.imports.bundle import ImportOptions, write_import
 from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctranslate2
 from training.imports.files import ImportRefused as ImportRefused
-from training.imports.firefox import FirefoxOptions, read_firefox
-from training.imports.firefox_index import indexed_folder
+from training.imports.firefox import TEST_SETS, FirefoxOptions, read_firefox
+from training.imports.published import ListedModel
 from training.imports.source import Format, ImportedModel
 
 SOURCE_MODELS, TARGET_MODELS = ("source.spm", "sentencepiece.model", "spm.model"), ("target.spm",)
@@ -33,8 +37,10 @@ class AddOptions:
     """For CTranslate2: the SentencePiece model of the source, and of the target if it has no own one."""
     target_spm: Path | None = None
     licence: str | None = None
-    index: Path | None = None
-    """For Firefox: a downloaded list of models, by which the files of the pair are chosen."""
+    listed: ListedModel | None = None
+    """The entry of the list that the model was fetched by."""
+    gate: bool = True
+    """Whether a model whose graphs do not agree is refused; else its card says so."""
     seven_bits: bool = False
     """For Firefox: see ``FirefoxOptions``."""
     text: Sequence[str] = ()
@@ -46,17 +52,52 @@ def add_model(path: Path, models: Path, options: AddOptions) -> tuple[Path, Impo
 
     Raises ImportRefused in one sentence for what cannot be added.
     """
-    if options.index is not None:
-        found: Format = "firefox"
-        with indexed_folder(path, options.index, options.source, options.target) as folder:
-            model = _firefox(folder, options)
-    else:
-        found = format_of(path)
-        model = _READERS[found](path, options)
-    name = options.name or "-".join([found, model.source_languages[0], model.targets[0].language]).lower()
+    if options.name is not None and not _NAME.fullmatch(options.name):
+        raise ImportRefused(
+            f"{options.name[:64]!r} cannot be a bundle's name: up to 64 letters, digits, dots, hyphens and underscores "
+            "can, the first of them a letter or a digit"
+        )
+    found = format_of(path)
+    model = _READERS[found](path, options)
+    name = options.name or bundle_name(found, model.source_languages[0], model.targets[0].language)
     output = models / name
-    made = ImportOptions(options.text, next_version(output))
-    return write_import(replace(model, name=name), output, made), model
+    made = ImportOptions(options.text, next_version(output), gate=options.gate)
+    try:
+        return write_import(replace(_as_listed(model, options.listed), name=name), output, made), model
+    except ParityError as error:
+        failed = "; ".join(line for line in str(error).splitlines() if "FAIL" in line)
+        raise ImportRefused(
+            f"{path}: its int8 graphs do not do what its float graphs do, so it was not added; --no-gate adds it, and "
+            f"its card says so. {failed}"
+        ) from error
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise ImportRefused(
+            f"{tempfile.gettempdir()} or {models}: no space is left; make room, or name other places by TMPDIR and "
+            "--models-dir"
+        ) from error
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""As the manifest's schema has it."""
+
+
+def bundle_name(format_: str, source: str, target: str) -> str:
+    """Return the name of a bundle whose user gives none."""
+    return f"{format_}-{source}-{target}".lower()
+
+
+def _as_listed(model: ImportedModel, listed: ListedModel | None) -> ImportedModel:
+    """Return a model with what its list says of it."""
+    if listed is None:
+        return model
+    stated = {f"{TEST_SETS[0]} {metric.lower()}": score for metric, score in listed.scores.items()}
+    origin = replace(
+        model.origin, name=f"{listed} {listed.source}-{listed.target}", published=listed.identity,
+        stated={**model.origin.stated, **stated},
+    )  # fmt: skip
+    return replace(model, origin=origin)
 
 
 def format_of(path: Path) -> Format:

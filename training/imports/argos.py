@@ -19,7 +19,9 @@ from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctransl
 from training.imports.files import ImportRefused, read_object
 from training.imports.source import ImportedModel
 
-METADATA, PIECES = "metadata.json", "sentencepiece.model"
+METADATA, PIECES, BPE = "metadata.json", "sentencepiece.model", "bpe.model"
+LANGUAGES = {"pb": "pt-BR", "zt": "zh-Hant"}
+"""Codes of Argos' own."""
 CREDIT = "Argos Open Technologies (Argos Translate)"
 SEARCH = replace(ctranslate2.SEARCH, beam_size=4, length_penalty=0.2)
 """How Argos Translate searches (``argostranslate/translate.py``), in CTranslate2."""

@@ -10,15 +10,16 @@ import numpy as np
 
 from service.bundle.manifest import Precision
 from training.export.bundle import ExportOptions, write_bundle
-from training.export.card import DataCredit, ImportedCard
-from training.export.compare import Original, ParityLimits
+from training.export.card import Card, DataCredit, ImportedCard, Score
+from training.export.compare import Original, ParityError, ParityLimits
 from training.export.float_graphs import float_graphs
 from training.export.manifest import ModelDescription, Subwords
 from training.files import git_revision
 from training.imports.calibration import PAIRS, encode_sources, made_up_sources, own_pairs
 from training.imports.files import ImportRefused
+from training.imports.published import METRICS
 from training.imports.shortlist import LearnedShortlist, learn_import_shortlist
-from training.imports.source import ImportedModel
+from training.imports.source import ImportedModel, Origin
 from training.imports.vocabulary import UNK
 
 GATE = ParityLimits(pairs=16, longest=64)
@@ -38,6 +39,8 @@ class ImportOptions:
     precisions: tuple[Precision, ...] = ("int8", "fp16")
     shortlist_text: Sequence[tuple[str, str]] = ()
     """Pairs of text from which a shortlist is learned; none: the original's list, or all that the target may hold."""
+    gate: bool = True
+    """Whether a bundle whose graphs do not agree is refused; else its card says so."""
     say: Callable[[str], None] = lambda _line: None
     """Gets a line for people about what was learned."""
 
@@ -56,7 +59,19 @@ def write_import(model: ImportedModel, out_dir: Path, options: ImportOptions, or
             options.say(str(learned))
         pairs = own_pairs(graphs, _sources(model, options))
         export = _export_options(model, options, learned)
-        return write_bundle(original or graphs, subwords_of(model), describe(model), pairs, out_dir, export)
+        parts = original or graphs, subwords_of(model), describe(model), pairs, out_dir
+        try:
+            return write_bundle(*parts, export)
+        except ParityError as error:
+            if options.gate:
+                raise
+            return write_bundle(*parts, replace(export, limits=None, card=_without_gate(export.card, error)))
+
+
+def _without_gate(card: Card, error: ParityError) -> Card:
+    failed = "; ".join(" ".join(line.split()) for line in str(error).splitlines() if line.startswith("FAIL"))
+    notes = f"It did not pass the comparison of its graphs, and was added all the same: {failed}."
+    return replace(card, notes=f"{card.notes} {notes}" if card.notes else notes)
 
 
 def _require_disk(needed: int, out_dir: Path) -> None:
@@ -113,4 +128,10 @@ def card_of(model: ImportedModel, learned: LearnedShortlist | None = None) -> Im
     if learned is not None:
         imported["shortlist"] = learned.document()
     data = DataCredit(origin.name, 0, origin.licence, origin.credit)
-    return ImportedCard((data,), imported, git_revision(), origin.notes)
+    return ImportedCard((data,), imported, _stated_scores(origin), git_revision(), origin.notes)
+
+
+def _stated_scores(origin: Origin) -> tuple[Score, ...]:
+    """Return the scores that the model's authors state, as the service compares them."""
+    named = ((*name.rpartition(" ")[::2], score) for name, score in origin.stated.items())
+    return tuple(Score(test_set, METRICS[metric], score) for test_set, metric, score in named if metric in METRICS)

@@ -16,7 +16,22 @@ class ImportRefused(ValueError):
     """A model cannot be imported; the message has the file, what was found, and what is accepted."""
 
 
-_READ = (".json", ".spm", ".safetensors", ".bin", ".model", ".argosmodel", ".txt", ".md", ".gz")
+HEAD = 64
+"""Bytes at the beginning of a file, which show what has come in its place."""
+
+
+def refuse_placeholder(where: object, head: bytes) -> None:
+    """Raise ImportRefused for what a download has brought in the place of a file."""
+    if head.startswith(b"version https://git-lfs."):
+        raise ImportRefused(
+            f"{where}: it is a pointer of Git LFS in the place of the file; fetch the file with git lfs pull, or the "
+            "model with translucent models get"
+        )
+    if head.lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
+        raise ImportRefused(f"{where}: it is a web page in the place of the file; download the file again")
+
+
+_READ = (".json", ".spm", ".safetensors", ".bin", ".model", ".argosmodel", ".txt", ".md", ".gz", ".zst")
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -109,11 +109,11 @@ def _stated(metadata: Mapping[str, Any]) -> dict[str, float]:
 
 def _only_file(folder: Path, pattern: str) -> Path:
     """Return the one file of this name, packed or not; raises ImportRefused if there is none, or a choice."""
-    found = [*folder.glob(pattern)] or [*folder.glob(f"{pattern}.gz")]
-    if not found and any(folder.glob(f"{pattern}.zst")):
-        raise ImportRefused(f"{folder}: its files are packed by zstd; unpack them first: zstd -d {folder}/*.zst")
+    found = next((some for ending in ("", ".gz", ".zst") if (some := [*folder.glob(pattern + ending)])), [])
     if len(found) != 1:
-        raise ImportRefused(f"{folder}: it has {len(found)} files {pattern} or {pattern}.gz; one is needed")
+        raise ImportRefused(
+            f"{folder}: it has {len(found)} files {pattern}, {pattern}.gz or {pattern}.zst; one is needed"
+        )
     return found[0]
 
 

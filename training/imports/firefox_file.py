@@ -1,12 +1,13 @@
-"""Reads the files of a Firefox Translations model: Marian's binary (``binary.cpp``), its lexical shortlist, gzip.
+"""Reads the files of a Firefox Translations model: Marian's binary (``binary.cpp``), its shortlist, gzip and zstd.
 
 A size in a file is compared with the file before anything of that size is made, and nothing in a file is executed.
 """
 
 import gzip
 import math
+import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,8 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
-from training.imports.files import ImportRefused
+from training.imports.files import HEAD, ImportRefused, refuse_placeholder
 from training.imports.tensors import Array
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 VERSION = 1
 OPTIONS = "special:model.yml"
@@ -60,17 +66,25 @@ class FileShortlist:
 
 
 def read_content(path: Path) -> bytes:
-    """Return the content of a file, unpacked if its name ends with ``.gz``; raises ImportRefused."""
+    """Return the content of a file, unpacked if it is packed by gzip or zstd; raises ImportRefused."""
     try:
         size = path.stat().st_size
-        if path.suffix != ".gz":
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+        refuse_placeholder(path, head)
+        opened = next((opened for magic, opened in _PACKED.items() if head.startswith(magic)), None)
+        if opened is None:
             return path.read_bytes() if size <= MOST_BYTES else _refuse(path, f"it has {size} bytes; {MOST_BYTES} fit")
         limit = min(MOST_BYTES, size * MOST_EXPANSION + SPARE_EXPANSION)
-        with gzip.open(path) as file:
-            content = file.read(limit + 1)
-    except (EOFError, OSError, zlib.error) as error:
+        with opened(path) as file:
+            content: bytes = file.read(limit + 1)
+    except (EOFError, OSError, zlib.error, zstd.ZstdError) as error:
         raise ImportRefused(f"{path}: it cannot be read, or it is cut off ({error})") from error
     return content if len(content) <= limit else _refuse(path, f"it unpacks to more than {limit} bytes; no model does")
+
+
+_PACKED: Mapping[bytes, Callable[[Path], Any]] = {b"\x1f\x8b": gzip.open, b"\x28\xb5\x2f\xfd": zstd.open}
+"""By the first bytes, whatever a server or a user calls the file."""
 
 
 def read_model(path: Path) -> MarianFile:

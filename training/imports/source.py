@@ -56,6 +56,8 @@ class Origin:
     stated: Mapping[str, float] = field(default_factory=dict)
     """Scores that the model's authors state, by test set and metric; nobody measured them here."""
     notes: str | None = None
+    published: Mapping[str, str] = field(default_factory=dict)
+    """What a published list says of the model, by which it is known again."""
 
     def document(self, network: TransformerConfig) -> dict[str, Any]:
         """Return the card's ``imported`` section."""
@@ -67,6 +69,7 @@ class Origin:
             "positions": self.positions,
             "text_normalised": self.text_normalised,
             **({"stated": dict(self.stated)} if self.stated else {}),
+            **({"published": dict(self.published)} if self.published else {}),
         }
 
 

@@ -26,6 +26,7 @@ class PairSchema(Schema):
     source: str
     target: str
     default: bool = Field(description="Whether the model translates the pair if a request names none")
+    reason: str | None = Field(None, description="Why it is the default, as a part of a sentence; null if it is not")
 
 
 class MemberSchema(Schema):
@@ -142,14 +143,11 @@ COPIED = ("name", "version", "architecture", "gallery", "digest", "precision", "
 
 def describe(info: ModelInfo, service: Service, state: ModelState) -> dict[str, Any]:
     """Return a model as JSON."""
-    pairs = [
-        {
-            "source": source,
-            "target": target,
-            "default": service.registry.default_name(source, target) == info.name,
-        }
-        for source, target in pairs_of(info)
-    ]
+    pairs = []
+    for source, target in pairs_of(info):
+        default = service.registry.default_name(source, target) == info.name
+        reason = service.registry.default_reason(source, target) if default else None
+        pairs.append({"source": source, "target": target, "default": default, "reason": reason})
     described = {"members": [asdict(member) for member in info.members]} if info.members else {}
     return described | {
         **{name: getattr(info, name) for name in COPIED},

@@ -7,6 +7,8 @@ order. Then comes the model with the best measured scores. Models are compared b
 their cards share, in one metric, and on the precision that runs, if it was measured. Among those within half a point of
 the best, the one with the most attention heads comes first: it shows more. A model without these scores never
 precedes one with them. A model that may not be a default comes last, whatever its scores. Ties are broken by name.
+A score that the authors of an imported model state has no signature, and is compared with measured ones of its test set
+and metric.
 """
 
 import functools
@@ -94,6 +96,13 @@ class Pairs(Generic[AnyServed]):
         usual = [self._by_name[info.name] for info in self._in_order(pair) if not info.gallery]
         return _first_working(usual).info.name if usual else None
 
+    def default_reason(self, pair: Pair) -> str:
+        """Return why `default_name` is the default, as a part of a sentence; empty if the pair has none."""
+        usual = [self._by_name[info.name] for info in self._in_order(pair) if not info.gallery]
+        if usual and _first_working(usual) is not usual[0]:
+            return f"because {usual[0].info.name} has failed"
+        return default_and_reason(self._owners.get(pair, ()), self._preferred, pair)[1] if usual else ""
+
     def failed_default(self, source: str, target: str) -> AnyServed | None:
         """Return the default of a pair if it has failed and another model translates in its place."""
         pair = self._languages.pair(source, target)
@@ -122,14 +131,8 @@ def _first_working(translators: Sequence[AnyServed]) -> AnyServed:
 
 def in_order(models: Sequence[ModelInfo], preferred: Sequence[str], pair: tuple[str, str]) -> list[ModelInfo]:
     """Return the models of a pair, the default first."""
-    measured = {info.name: scores(info, pair) if info.may_be_default else {} for info in models}
-    tests = comparison_tests(list(measured.values()))
-
-    means = {
-        name: sum(own[test] for test in tests) / len(tests)
-        for name, own in measured.items()
-        if tests and all(test in own for test in tests)
-    }
+    measured = comparable_scores(models, pair)
+    tests, means = compared(measured)
     close = max(means.values(), default=0.0) - (CLOSE.get(tests[0][1], 0.0) if tests else 0.0)
 
     def key(info: ModelInfo) -> tuple[int, int, int, float, str]:
@@ -140,6 +143,44 @@ def in_order(models: Sequence[ModelInfo], preferred: Sequence[str], pair: tuple[
         return rank, 0, -_heads(info) if mean >= close else 0, -mean, info.name
 
     return sorted(models, key=key)
+
+
+def default_and_reason(models: Sequence[ModelInfo], preferred: Sequence[str], pair: Pair) -> tuple[str, str]:
+    """Return which of a pair's models is its default, and why, as a part of a sentence."""
+    usual = [info for info in models if not info.gallery]
+    name, *others = [info.name for info in in_order(usual, preferred, pair)]
+    if name in preferred:
+        return name, "as TRANSLUCENT_DEFAULT_MODELS says"
+    if not others:
+        return name, "as the only model"
+    tests, means = compared(comparable_scores(usual, pair))
+    if name not in means:
+        return name, "as the first by name: no scores of theirs can be compared"
+    found = ", ".join(f"{other} {means[other]:.1f}" if other in means else f"{other} has none" for other in others)
+    more = ", and it has more attention heads" if any(means[name] < means.get(other, 0) for other in others) else ""
+    sets = ", ".join(dict.fromkeys(test[0] for test in tests))
+    return name, f"by {tests[0][1]} on {sets}: {means[name]:.1f} ({found}){more}"
+
+
+def comparable_scores(models: Sequence[ModelInfo], pair: Pair) -> dict[str, dict[Test, float]]:
+    """Return the scores of each model; where one has no signature, those of the same test set and metric have none."""
+    measured = {info.name: scores(info, pair) if info.may_be_default else {} for info in models}
+    stated = {test[:2] for own in measured.values() for test in own if not test[2]}
+    return {
+        name: {(*test[:2], "" if test[:2] in stated else test[2]): score for test, score in own.items()}
+        for name, own in measured.items()
+    }
+
+
+def compared(measured: Mapping[str, Mapping[Test, float]]) -> tuple[list[Test], dict[str, float]]:
+    """Return the tests that models are compared on, and the mean over them of each model that has them all."""
+    tests = comparison_tests(list(measured.values()))
+    means = {
+        name: sum(own[test] for test in tests) / len(tests)
+        for name, own in measured.items()
+        if tests and all(test in own for test in tests)
+    }
+    return tests, means
 
 
 def _heads(info: ModelInfo) -> int:
@@ -169,6 +210,7 @@ def scores(info: ModelInfo, pair: tuple[str, str]) -> dict[Test, float]:
             continue
         parts = (entry.get("signature") or "").split("|")
         name = name.removesuffix(f".{own}")
+        name = "flores" if name.startswith("flores") else name  # -101, -200 and + have the same sentences
         test = (name, metric, "|".join(part for part in parts if not part.startswith("version:")))
         runs = entry.get("precision") == info.precision
         if test not in found or (runs and test not in measured):

@@ -67,6 +67,33 @@ def test_a_model_that_may_not_be_the_default_translates_if_it_is_named() -> None
     assert Pairs((both, none, one)).resolve("en", "fr") is both
 
 
+MEASURED = {"metric": "BLEU", "signature": "nrefs:1|case:mixed|version:2.6.0", "precision": "int8"}
+OWN = [
+    {"test_set": "everyday.en-fr", "score": 61.0} | MEASURED,
+    {"test_set": "flores101.en-fr", "score": 26.4} | MEASURED,
+]
+
+
+@pytest.mark.parametrize(
+    ("stated", "preferred", "default", "reason"),
+    [
+        (48.2, (), "firefox-en-fr", "by bleu on flores: 48.2 (own-en-fr 26.4)"),
+        (20.0, (), "own-en-fr", "by bleu on flores: 26.4 (firefox-en-fr 20.0)"),
+        (None, (), "own-en-fr", "by bleu on everyday, flores: 43.7 (firefox-en-fr has none)"),
+        (20.0, ("firefox-en-fr",), "firefox-en-fr", "as TRANSLUCENT_DEFAULT_MODELS says"),
+    ],
+)
+def test_a_stated_score_is_compared_with_measured_ones_of_its_test_set(
+    stated: float | None, preferred: tuple[str, ...], default: str, reason: str
+) -> None:
+    scores = [] if stated is None else [{"test_set": "flores200-plus", "metric": "BLEU", "score": stated}]
+    own = Model(replace(info_of("own-en-fr"), card={"scores": OWN}))
+    added = Model(replace(info_of("firefox-en-fr"), card={"scores": scores}))
+    pairs = Pairs((added, own), preferred)
+    assert pairs.resolve("en", "fr").name == default
+    assert pairs.default_reason(("en", "fr")) == reason
+
+
 @pytest.mark.parametrize(("better", "default"), [(40.5, "transformer"), (40.6, "bahdanau")])
 def test_among_equally_good_models_the_one_with_more_heads_is_the_default(better: float, default: str) -> None:
     many, one = model("transformer-en-fr", set_en_fr=40.0), model("bahdanau-en-fr", set_en_fr=better)

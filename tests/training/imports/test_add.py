@@ -1,9 +1,7 @@
 """`translucent models add` where PyTorch cannot be imported, and the walk of docs/import.md."""
 
-import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,46 +9,18 @@ import httpx
 import pytest
 
 from service.bundle.load import load_bundle
-from tests.docs.commands import ROOT, commands
+from tests.docs.commands import commands
 from tests.support.polling import wait_until
 from tests.support.server import free_port, running
 from tests.training.imports.firefox_models import student_folder
+from tests.training.imports.serving_environment import TRAINING_ALONE, done, variables
 from tests.training.imports.toy_text import ENGLISH
 from training.imports.add import AddOptions, add_model, format_of
 from training.imports.files import ImportRefused
 
 pytestmark = pytest.mark.slow
 
-BLOCKER = """
-import sys
-
-class Blocker:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {names}:
-            raise ImportError(name + " is not installed here")
-
-sys.meta_path.insert(0, Blocker())
-"""
-TRAINING_ALONE = ("faiss", "huggingface_hub", "lightning", "sacrebleu", "safetensors", "sklearn", "torch")
 WALK = "translucent models add enfr"
-
-
-def variables(folder: Path, blocked: tuple[str, ...] = TRAINING_ALONE, **more: str) -> dict[str, str]:
-    """Return an environment where what only training installs, or ``blocked``, cannot be imported."""
-    (folder / "blocked").mkdir(exist_ok=True)
-    (folder / "blocked/sitecustomize.py").write_text(BLOCKER.replace("{names}", repr(set(blocked))))
-    program = folder / "blocked/translucent"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m translucent_mt "$@"\n')
-    program.chmod(0o755)
-    own = {name: value for name, value in os.environ.items() if not name.startswith("TRANSLUCENT_")}
-    paths = {"PYTHONPATH": f"{folder / 'blocked'}{os.pathsep}{ROOT}", "PATH": f"{folder / 'blocked'}:{own['PATH']}"}
-    return own | paths | more
-
-
-def done(folder: Path, environment: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False
-    )
 
 
 def add(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -110,7 +80,8 @@ def _targets(url: str) -> list[str]:
     [
         ({"config.json": "{}", "pytorch_model.bin": ""}, "training environment: python -m training import opus-mt"),
         ({"config.json": "{}", "model.safetensors": ""}, "training environment: python -m training import opus-mt"),
-        ({"model.enfr.intgemm.alphas.bin.zst": ""}, "zstd -d"),
+        ({"model.enfr.intgemm.alphas.bin": "version https://git-lfs.github.com/spec/v1"}, "a pointer of Git LFS"),
+        ({"model.enfr.intgemm.alphas.bin.gz": "<!DOCTYPE html>"}, "a web page in the place of the file"),
         ({"model.bin": ""}, "give --from and --to"),
         ({"notes.txt": ""}, "no model that can be added"),
     ],

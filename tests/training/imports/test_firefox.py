@@ -163,7 +163,8 @@ def test_the_card_gives_licence_credit_and_the_scores_as_their_own(bundle: Path)
     assert (manifest.source_language, manifest.target_language) == ("en", "fr")
     assert manifest.card["data"][0]["licence"] == "MPL-2.0"
     assert "Mozilla" in manifest.card["data"][0]["credit"]
-    assert manifest.card["scores"] == []
+    (bleu, *_) = manifest.card["scores"]
+    assert (bleu["test_set"], bleu["metric"], bleu["score"], bleu["signature"]) == ("flores", "BLEU", 12.3, None)
     assert manifest.card["imported"]["stated"] == {"flores bleu": 12.3, "flores comet": 0.4567}
     text = (bundle / "README.md").read_text(encoding="utf-8")
     assert "Stated by the model's authors, not measured here: flores bleu 12.3, flores comet 0.4567." in text

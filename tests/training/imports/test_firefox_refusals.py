@@ -150,7 +150,7 @@ CASES: dict[str, tuple[Spoil, str]] = {
     "piece out of range": (edited(SHORTLIST, lambda data: data[:-4] + b"\xff" * 4), "it names pieces"),
     "bomb": (packed(MODEL, gzip.compress(bytes(2**26))), "it unpacks to more than"),
     "cut gzip": (packed(SHORTLIST, gzip.compress(bytes(4000))[:20]), "cannot be read, or it is cut off"),
-    "no gzip": (packed(VOCABULARY, b"plain"), "cannot be read, or it is cut off"),
+    "no gzip": (packed(VOCABULARY, b"plain"), "it is no SentencePiece model, or it is cut off"),
     "metadata": (written("metadata.json", "{"), "it is not valid JSON"),
     "language": (written("metadata.json", json.dumps({"sourceLanguage": "../x"})), "is no language code"),
 }  # fmt: skip

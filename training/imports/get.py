@@ -1,0 +1,225 @@
+"""Fetches published models and adds their bundles, for `translucent models get`."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import langcodes
+
+from service.bundle.manifest import MANIFEST_NAME
+from training.imports.add import AddOptions, add_model, bundle_name
+from training.imports.argos import LANGUAGES
+from training.imports.catalogue import Catalogue, Folder
+from training.imports.catalogue import catalogues as catalogues
+from training.imports.files import ImportRefused, language_tag
+from training.imports.firefox import LICENCE
+from training.imports.published import ListedFile, ListedModel, best_first, merged
+from training.imports.source import ImportedModel
+
+DOWNLOADS = ".downloads"
+"""Below the folder of models: files that were fetched, whole or in part, until their bundle is written."""
+_CLOSE = 5
+"""Distance of two tags of one language, such as zh and zh-Hans, that may stand for each other (langcodes)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The user's choice among several models of a pair; None: the best one."""
+
+    architecture: str | None = None
+    format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A model that can be fetched, and from where."""
+
+    model: ListedModel
+    catalogue: Catalogue
+
+    @property
+    def licence(self) -> str | None:
+        """Return the licence; None if only its package may state it."""
+        return LICENCE if self.model.format == "firefox" else None
+
+    @property
+    def name(self) -> str:
+        """Return the name of its bundle."""
+        return bundle_name(self.model.format, self.model.source, self.model.target)
+
+    def __str__(self) -> str:
+        size = self.catalogue.size(self.model)
+        scores = ", ".join(f"{metric} {score:.4g}" for metric, score in self.model.scores.items())
+        return ", ".join(
+            part
+            for part in (
+                f"{self.model.source} → {self.model.target}: {self.model}",
+                "size not stated" if size is None else f"{size / 1e6:.0f} MB",
+                self.licence or "licence not stated in the list",
+                f"FLORES: {scores}" if scores else "",
+            )
+            if part
+        )
+
+
+def offers(places: Sequence[Catalogue], warn: Callable[[str], None]) -> list[Offer]:
+    """Return all models of catalogues; raises ImportRefused if none can be read."""
+    found: list[tuple[ListedModel, Catalogue]] = []
+    refused: list[str] = []
+    for catalogue in places:
+        try:
+            found += [(model, catalogue) for model in catalogue.models()]
+        except ImportRefused as error:
+            refused.append(str(error))
+    if not found:
+        reasons = "; ".join(refused) or "it names nothing"
+        raise ImportRefused(
+            f"{reasons}. TRANSLUCENT_MODELS_INDEX names another address, or a folder with lists and files"
+        )
+    for reason in refused:
+        warn(reason)
+    of = {id(model.weights): catalogue for model, catalogue in found}
+    return [Offer(model, of[id(model.weights)]) for model in merged([model for model, _ in found])]
+
+
+def pairs_of(offered: Sequence[Offer]) -> dict[tuple[str, str], list[Offer]]:
+    """Return the offers of each pair, the best first."""
+    pairs: dict[tuple[str, str], list[Offer]] = {}
+    for offer in offered:
+        pairs.setdefault((offer.model.source, offer.model.target), []).append(offer)
+    for pair, some in pairs.items():
+        places = {id(model): place for place, model in enumerate(best_first([offer.model for offer in some]))}
+        pairs[pair] = sorted(some, key=lambda offer: places[id(offer.model)])
+    return dict(sorted(pairs.items()))
+
+
+def choose(offered: Sequence[Offer], source: str, target: str, wanted: Wanted, pivot: str | None) -> list[Offer]:
+    """Return the model of a pair, or the two of its legs through the pivot language.
+
+    Raises ImportRefused, with what there is, if no model fits.
+    """
+    asked = [language_tag(LANGUAGES.get(code, code), "models get") for code in (source, target)]
+    direct = _fitting(offered, asked[0], asked[1], wanted)
+    if direct:
+        return direct[:1]
+    legs = [_fitting(offered, *leg, wanted)[:1] for leg in ((asked[0], pivot), (pivot, asked[1]))] if pivot else []
+    if legs and all(legs):
+        return [offer for leg in legs for offer in leg]
+    others = _fitting(offered, asked[0], asked[1], Wanted())
+    if others:
+        known = ", ".join(str(offer.model) for offer in others)
+        raise ImportRefused(f"no such model from {source} to {target} is listed; there are: {known}")
+    raise ImportRefused(
+        f"no model from {source} to {target} is listed"
+        + (f", nor both of {source}-{pivot} and {pivot}-{target}" if pivot and pivot not in asked else "")
+        + "; translucent models available shows all"
+    )
+
+
+def into(offered: Sequence[Offer], target: str, wanted: Wanted) -> list[Offer]:
+    """Return the best model of each pair into a language; raises ImportRefused if there is none."""
+    asked = language_tag(LANGUAGES.get(target, target), "models get")
+    sources = [source for source, to in pairs_of(offered) if _same(asked, to)]
+    chosen = [offer for source in sources for offer in _fitting(offered, source, asked, wanted)[:1]]
+    if not chosen:
+        raise ImportRefused(f"no model into {target} is listed; translucent models available shows all")
+    return chosen
+
+
+def _fitting(offered: Sequence[Offer], source: str, target: str, wanted: Wanted) -> list[Offer]:
+    """Return the models of a pair that the user may mean, those with the very tags first, then the best first."""
+    fitting = [
+        offer
+        for (one, other), some in pairs_of(offered).items()
+        if _same(source, one) and _same(target, other)
+        for offer in some
+        if wanted.architecture in (None, offer.model.architecture) and wanted.format in (None, offer.model.format)
+    ]
+    return sorted(fitting, key=lambda offer: (offer.model.source, offer.model.target) != (source, target))
+
+
+def _same(asked: str, listed: str) -> bool:
+    one, other = langcodes.get(asked), langcodes.get(listed)
+    return one.language == other.language and langcodes.tag_distance(asked, listed) <= _CLOSE
+
+
+def is_installed(offer: Offer, models: Path, name: str | None = None) -> bool:
+    """Return whether the folder of models has this very model already."""
+    try:
+        manifest = json.loads((models / (name or offer.name) / MANIFEST_NAME).read_text("utf-8"))
+        return bool(manifest["card"]["imported"]["published"] == offer.model.identity)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def get_model(offer: Offer, models: Path, options: AddOptions) -> tuple[Path, ImportedModel]:
+    """Fetch a model and add its bundle; return its folder, and the model.
+
+    Raises ImportRefused; then no bundle has changed, and whole files that were fetched are used by the next try.
+    """
+    model = offer.model
+    _require_disk(models, offer.catalogue.size(model) or 0)
+    with _downloads(models, model) as folder:
+        for file in model.files:
+            path = folder / _name(model, file)
+            if not path.exists():
+                offer.catalogue.fetch(file, path)
+        package = folder / _name(model, model.weights) if model.format == "argos" else folder
+        known = replace(options, source=model.source, target=model.target, listed=model)
+        added = add_model(package, models, known)
+    shutil.rmtree(folder)
+    with contextlib.suppress(OSError):
+        folder.parent.rmdir()
+    return added
+
+
+@contextlib.contextmanager
+def indexed_folder(folder: Path, index: Path, source: str | None, target: str | None) -> Iterator[Path]:
+    """Give a temporary folder with links to the files of a pair of Firefox, which lie somewhere in ``folder``.
+
+    Raises ImportRefused if the list has no such pair, and for files that are missing or are others.
+    """
+    if source is None or target is None:
+        raise ImportRefused(f"{index}: name the pair, with the languages of source and target")
+    offered = offers([Folder(index, folder)], lambda _line: None)
+    (offer,) = choose(offered, source, target, Wanted(format="firefox"), None)
+    with tempfile.TemporaryDirectory(prefix="firefox-") as name:
+        for file in offer.model.files:
+            offer.catalogue.fetch(file, Path(name) / _name(offer.model, file))
+        yield Path(name)
+
+
+def _name(model: ListedModel, file: ListedFile) -> str:
+    """Return the name of a file on this machine, of which nothing comes from the list but languages."""
+    ending = {"package": "argosmodel"}.get(file.kind, "spm" if "vocab" in file.kind else "bin")
+    return f"{file.kind}.{model.source}-{model.target}.{ending}"
+
+
+@contextlib.contextmanager
+def _downloads(models: Path, model: ListedModel) -> Iterator[Path]:
+    """Give the folder for the files of a model, to one process at a time."""
+    known = json.dumps([(file.kind, file.base, file.path, file.sha256, file.unpacked_sha256) for file in model.files])
+    folder = models / DOWNLOADS / hashlib.sha256(known.encode()).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ImportRefused(f"{folder}: another `models get` is fetching this model; wait for it") from error
+        yield folder
+
+
+def _require_disk(models: Path, needed: int) -> None:
+    place = next(each for each in (models.absolute(), *models.absolute().parents) if each.exists())
+    free = shutil.disk_usage(place).free
+    if free < needed:
+        raise ImportRefused(
+            f"{place}: the download has {needed / 1e6:.0f} MB, and {free / 1e6:.0f} MB are free; make room, or name "
+            "another folder of models"
+        )
