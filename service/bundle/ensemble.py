@@ -4,7 +4,7 @@ An ensemble has no weights of its own. Its members stand in folders beside it, a
 are. Everything that its own manifest does not say is that of its members, in which they must agree.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,7 +61,7 @@ def _check_alike(first: Manifest, other: Manifest) -> None:
     """Raise BundleIncompatible unless two members read and write the same tokens of the same languages."""
     if other.members:
         raise BundleIncompatible(f"its member {other.name} is an ensemble itself; name the members of that one")
-    facts = {
+    facts: dict[str, Callable[[Manifest], object]] = {
         "tokenizer": lambda each: each.files[TOKENIZER_NAME],
         "tokenizer of the target": lambda each: each.files.get(each.target_tokenizer or TOKENIZER_NAME),
         "vocabulary": lambda each: (each.vocabulary_size, each.special_ids, each.source_end),

@@ -44,9 +44,9 @@ export function fieldsOfView(format) {
   else if (state.view === "table") Object.assign(fields, { kind: state.kind, layer: state.layer, head: state.head });
   else Object.assign(fields, { view: state.view, kind: state.kind, layer: state.layer, head: state.head });
   if (state.view === "compare") {
-    const second = other();
+    const second = model()?.members ? undefined : other(); // the server compares the members of an ensemble
     Object.assign(fields, { kind: "cross", other_model: second?.name });
-    digests.push(second?.digest);
+    digests.push(second ? second.digest : model()?.digest);
   }
   if (state.view === "contrast") fields.kind = "cross";
   if (state.view === "models") {

@@ -48,6 +48,9 @@ const headsOf = (one) => (one?.attention.cross?.layers ?? 1) * (one?.attention.c
 export const borrows = () => ["heads", "grid"].includes(state.view) && headsOf(model()) === 1 && headsOf(other()) > 1;
 export const seen = () => (borrows() ? other() : model());
 
+// The two models of the comparison: the chosen one and another, or of an ensemble its members.
+export const compared = () => model()?.members ?? [model(), other()];
+
 // What distinguishes a model from the others of its pair.
 export function nameOfModel(one, others) {
   const built = `${one.architecture[0].toUpperCase()}${one.architecture.slice(1)}`;

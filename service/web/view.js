@@ -12,7 +12,7 @@ import { t } from "./i18n.js";
 import { complain } from "./messages.js";
 import { fieldsOfSentence, fieldsOfView, searchFields } from "./requests.js";
 import { showTabs } from "./results.js";
-import { borrows, model, other, pair, seen, session } from "./session.js";
+import { borrows, compared, model, pair, seen, session } from "./session.js";
 import { remember, state } from "./state.js";
 import { showSteps } from "./steps.js";
 
@@ -79,7 +79,7 @@ async function showBoth(signal) {
     return [name, answer.translatedText];
   };
   try {
-    const found = await Promise.all([model(), other()].map(translated));
+    const found = await Promise.all(compared().map(translated));
     $("both").replaceChildren(...found.flatMap(([name, text]) => [made("dt", {}, name), made("dd", { dir: "auto", lang: target }, text)]));
     $("both").hidden = false;
   } catch (error) {

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from service.engine.jobs import FloatArray
-from service.engine.model_info import ModelInfo
+from service.engine.model_info import MemberInfo, ModelInfo
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
@@ -55,13 +55,16 @@ class GalleryTranslator(DummyTranslator):
         most_weights: int | None = None,
     ) -> AttentionMap:
         found = await super().attention(text, target_text, options, deadline=deadline)
+        if self.info.members:
+            found = replace(found, model=options.member or self.info.members[0].name, ensemble=self.info.name)
+        architecture = found.model.split("-")[0]
         source, target = found.source_tokens, found.target_tokens
         rows, columns = (source, source) if options.kind == "encoder" else (target, source)
         kind = "cross" if options.kind == "occlusion" else options.kind
-        size = SIZES[self.info.architecture][kind] or {"layers": 1, "heads": 1}
+        size = SIZES[architecture][kind] or {"layers": 1, "heads": 1}
         shape = [size[f"{name}s"] for name in ("layer", "head") if getattr(options, name) == "all"]
         count = int(np.prod(shape))
-        seed = 7 if self.info.architecture == "transformer" else 70
+        seed = 7 if architecture == "transformer" else 70
         weights = np.stack([weights_of(len(rows), len(columns), seed + at) for at in range(count)])
         names = tuple(name for name in ("layer", "head") if getattr(options, name) == "all")
         last = ("source", "source") if options.kind == "encoder" else ("target", "source")
@@ -84,6 +87,13 @@ def info_of(info: ModelInfo) -> ModelInfo:
     """Return a fake model's description with the digest and the attention section of a real one."""
     digest = "sha256:" + info.name.encode().hex().ljust(64, "0")
     align = {"layer": 0, "head": 0, "step": "produce", "threshold": None, "aer": None, "measured_on": None}
+    if info.architecture == "ensemble":
+        _, *pair = info.name.split("-")
+        members = [f"{architecture}-{'-'.join(pair)}" for architecture in SIZES]
+        own = [
+            MemberInfo(name, "1", f"sha256:{name}", {**SIZES[name.split("-")[0]], "align": align}) for name in members
+        ]
+        return replace(info, digest=digest, attention=own[0].attention, members=tuple(own))
     return replace(info, digest=digest, attention={**SIZES[info.architecture], "align": align})
 
 

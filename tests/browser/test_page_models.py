@@ -85,6 +85,24 @@ def test_models_of_several_languages_can_be_chosen_for_each_pair(browser: Browse
     page.close()
 
 
+def test_an_ensemble_is_compared_by_what_each_of_its_members_looks_at(browser: Browser) -> None:
+    names = ("transformer-en-fr", "bahdanau-en-fr", "ensemble-en-fr")
+    with running("-m", "tests.browser.serve_gallery", *names) as server:
+        server.wait_for("ready")
+        page = browser.new_page()
+        translate(page, server.url)
+        unfold(page, "Options")
+        page.locator("#model").select_option("ensemble-en-fr")
+        expect(page.locator("#status")).to_contain_text("Translated by ensemble-en-fr")
+        with page.expect_request(lambda request: '"view":"compare"' in (request.post_data or "")) as asked:
+            view(page, "Compare models")
+        assert "other_model" not in (asked.value.post_data or "")
+        for name in names[:2]:
+            expect(page.locator("#figure svg")).to_contain_text(name)
+            expect(page.locator("#both")).to_contain_text(name)
+        page.close()
+
+
 def test_a_pivoted_pair_shows_both_legs(browser: Browser, url_of_languages: str) -> None:
     page = browser.new_page()
     complaints: list[str] = []

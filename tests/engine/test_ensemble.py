@@ -48,7 +48,7 @@ async def test_a_translation_continues_a_beginning(ensemble: Translator) -> None
     assert "chien" in found.text
 
 
-async def test_forced_scores_are_the_mean_of_those_of_its_members(ensemble: Translator) -> None:
+async def test_forced_scores_are_between_those_of_its_members_or_above(ensemble: Translator) -> None:
     pair = (TEXT, "Le petit chien dort dans le jardin.")
     [together] = await ensemble.score_batch([pair])
     own = []
@@ -57,7 +57,8 @@ async def test_forced_scores_are_the_mean_of_those_of_its_members(ensemble: Tran
         [scored] = await member.score_batch([pair])
         own.append(scored.token_logprobs)
         await member.stop(1)
-    np.testing.assert_allclose(together.token_logprobs, np.mean(own, axis=0), atol=1e-5)
+    assert (np.array(together.token_logprobs) > np.mean(own, axis=0) - 1e-5).all()
+    np.testing.assert_allclose(together.token_logprobs, np.mean(own, axis=0), atol=0.2)
 
 
 async def test_attention_is_that_of_the_member_that_is_named(ensemble: Translator) -> None:

@@ -5,7 +5,7 @@ member is over the same tokens: the whole vocabulary, or in a step with a shortl
 So decoder state, search and scheduler see one model. The numbers of a row still depend on that row alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -94,9 +94,13 @@ def _output_scores(graph: Graph) -> str:
 
 
 def _average(graph: Graph, scores: Sequence[str]) -> None:
-    """Let everything that reads the log-probabilities of the first member read the mean of all of them."""
+    """Let everything that reads the log-probabilities of the first member read the mean of all of them.
+
+    The mean is normalised, so that it is the log-probability of something: without this, hypotheses on whose tokens the
+    members disagree lose to others by the sum of what is missing.
+    """
     readers = graph.consumers(scores[0])
-    at = {name: f"joined.{name}" for name in ("shape", "sum", "share", "mean")}
+    at = {name: f"joined.{name}" for name in ("shape", "sum", "share", "scaled", "mean")}
     graph.constant(at["share"], 1 / len(scores))
     alike = [f"joined.{number}" for number in range(1, len(scores))]  # a row may have axes of size 1
     graph.insert(
@@ -105,7 +109,8 @@ def _average(graph: Graph, scores: Sequence[str]) -> None:
             Node("Shape", [scores[0]], [at["shape"]]),
             *(Node("Reshape", [name, at["shape"]], [same]) for name, same in zip(scores[1:], alike, strict=True)),
             Node("Sum", [scores[0], *alike], [at["sum"]]),
-            Node("Mul", [at["sum"], at["share"]], [at["mean"]]),
+            Node("Mul", [at["sum"], at["share"]], [at["scaled"]]),
+            Node(_OUTPUT_SCORES, [at["scaled"]], [at["mean"]]),  # along the last axis
         ],
     )
     for node in readers:
@@ -162,6 +167,10 @@ def _scoring_loop(graph: Graph) -> Node | None:
     return None
 
 
+def _renamed(names: Mapping[str, str], name: str) -> str:
+    return names.get(name, name)
+
+
 def _join_loops(loops: Sequence[Node]) -> None:
     """Let the first loop also run what the others run, on rows of their own, and take the mean of the scores."""
     first, *others = loops
@@ -169,7 +178,8 @@ def _join_loops(loops: Sequence[Node]) -> None:
     scores = [_output_scores(body)]
     for other in others:
         theirs = other.body()
-        theirs = theirs.renamed(lambda name, own=theirs.inputs[_IDS]: body.inputs[_IDS] if name == own else name)
+        alike = {theirs.inputs[_IDS]: body.inputs[_IDS]}
+        theirs = theirs.renamed(partial(_renamed, alike))
         scores.append(_output_scores(theirs))
         body.join(theirs, ())
         first.inputs.append(other.inputs[_ROWS])
