@@ -50,6 +50,17 @@ async def test_details_point_into_both_texts(translator: Translator) -> None:
     assert translation.sentences[2].word_alignment == ((0, 0), (1, 1), (2, 2), (3, 3))
 
 
+async def test_a_sentence_over_several_lines_is_one_and_keeps_its_line_breaks(translator: Translator) -> None:
+    text = "I never\r\nlost, he's\ncalm. Go."
+    [translation] = await translator.translate([text], TranslationOptions(details=True))
+    assert translation.text == text
+    assert [sentence.source_text for sentence in translation.sentences] == ["I never\r\nlost, he's\ncalm.", "Go."]
+    for sentence in translation.sentences:
+        end = sentence.target_start + len(sentence.target_text)
+        assert translation.text[sentence.target_start : end] == sentence.target_text
+        assert all(translation.text[t.start : t.end] == t.text for t in sentence.target_tokens)
+
+
 async def test_a_translation_that_was_cut_off_has_details_without_an_end(translator: Translator) -> None:
     [translation] = await translator.translate(["I lost. "], TranslationOptions(max_length=1, details=True))
     [sentence] = translation.sentences

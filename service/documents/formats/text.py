@@ -9,15 +9,13 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from service.bundle.line_breaks import continued
 from service.documents.encodings import Encoding, decode
 from service.documents.format import ReadOptions, check_lines, limited
 from service.documents.fragments import plain
 from service.markup.document import escape
 
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
-LEAST_WRAPPED = 40  # characters of a line that was broken because it was full
-ENDS = re.compile(r"""[.!?:;…。！？]["'”’»)\]]*\s*$""")
-ITEM = re.compile(r"\A\s*+(?:[-*+•·–—>#|]|\(?\w{1,3}[.)]\s)")
 
 
 def read(data: bytes, options: ReadOptions) -> TextDocument:
@@ -62,23 +60,11 @@ class TextDocument:
         return self._encoding.encode("".join(written))
 
 
-def continues(line: str, following: str) -> bool:
-    """Return whether a sentence seems to run from a full line into the next one."""
-    indent = len(following) - len(following.lstrip())
-    return (
-        len(line.rstrip()) >= LEAST_WRAPPED
-        and not ENDS.search(line)
-        and indent == len(line) - len(line.lstrip())
-        and not ITEM.match(following)
-        and following.lstrip()[:1].islower()
-    )
-
-
 def paragraphs(lines: Sequence[str]) -> list[list[str]]:
-    """Return lines in groups: the lines of one wrapped paragraph together, every other line alone."""
+    """Return lines in groups: the lines of one sentence together, every other line alone."""
     groups: list[list[str]] = []
-    for line in lines:
-        if groups and line.strip() and groups[-1][-1].strip() and continues(groups[-1][-1], line):
+    for line, goes_on in zip(lines, [False, *continued(lines)], strict=False):
+        if goes_on:
             groups[-1].append(line)
         else:
             groups.append([line])

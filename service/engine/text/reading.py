@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from service.bundle.line_breaks import has_breaks, in_lines
 from service.bundle.wrapping import Span
 from service.engine.text.draft import Draft, moved
 from service.engine.text.edits import Edit, Edits
@@ -83,14 +84,21 @@ class Reading:
 
     def translated(self, ids: Sequence[int], tokenizer: Tokenizer) -> str:
         """Return the text of a translation: that of `locate`."""
-        return tokenizer.decode(ids) if self.draft.is_plain else self.locate(ids, tokenizer).text
+        is_plain = self.draft.is_plain and not has_breaks(self.text)
+        return tokenizer.decode(ids) if is_plain else self.locate(ids, tokenizer).text
 
     def locate(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int = 0) -> Decoded:
         """Return the text of a translation and the range of each token; `shift` is added to every span."""
-        style = self.draft.style
-        own = shift if style is PLAIN else 0
-        decoded = self._with_values(ids, tokenizer, own) if self.values else tokenizer.locate(ids, own)
-        return decoded if style is PLAIN else style.write(decoded, shift)
+        style, lines = self.draft.style, has_breaks(self.text)
+        own = 0 if lines else shift
+        begin = own if style is PLAIN else 0
+        decoded = self._with_values(ids, tokenizer, begin) if self.values else tokenizer.locate(ids, begin)
+        decoded = decoded if style is PLAIN else style.write(decoded, own)
+        if not lines:
+            return decoded
+        breaks = Edits(Edit(*span, new) for span, new in in_lines(decoded.text, self.text))
+        text = breaks.edited(decoded.text)
+        return Decoded(text, breaks.tokens_of_new(decoded.tokens, text, shift))
 
     def _with_values(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int) -> Decoded:
         """Return a translation with its values; the tokens of a stand-in span its value."""
@@ -142,6 +150,12 @@ class Reading:
                     held.append((number, replace(moved(value, start, start + len(written)), text=written)))
                     break
         return held
+
+    def value_spans(self, ids: Sequence[int], tokens: Sequence[Token], eos: int) -> tuple[tuple[Span, Span], ...]:
+        """Return the range of each value in the whole text and in a translation with these located tokens."""
+        places = () if self.constraints is None else places_of(self.constraints, ids, eos) or ()
+        sources = [(value.start + self.start, value.end + self.start) for value in self.values] if places else []
+        return tuple((sources[at.value], (tokens[at.first].start, tokens[at.end - 1].end)) for at in places)
 
     def _places(self, ids: Sequence[int], tokenizer: Tokenizer) -> Sequence[Place] | None:
         """Return where a translation holds the values; None if it does not hold each of them exactly once."""

@@ -2,8 +2,9 @@
 
 Text is never altered: sentences are ranges over it, and all text outside of them is copied as it is: spaces, line
 breaks, tabs, list markers, emoji at its ends, bare numbers, addresses (models of subwords misspell them), and words
-with more than 30 combining marks in a row. A line break or a tab always ends a sentence, and so does an address. Within
-a line `sentencex` decides, except that no sentence ends inside a word. The functions have no side effects.
+with more than 30 combining marks in a row. A tab always ends a sentence, and so do an address and a line break, unless
+the sentence goes on in the next line. Within a line `sentencex` decides, except that no sentence ends inside a word.
+The functions have no side effects.
 """
 
 import re
@@ -13,6 +14,7 @@ from itertools import accumulate
 
 import sentencex
 
+from service.bundle.line_breaks import joined_lines
 from service.bundle.wrapping import LINK, WORD, Span, may_hold_link, outside
 from service.engine.cancellation import check_wanted
 from service.engine.text.nfc import has_long_run
@@ -36,8 +38,7 @@ def split_sentences(text: str, language: str, values: Sequence[Value] | None = N
     """
     spans: list[Span] = []
     of_line = values
-    for line in _LINE.finditer(text):
-        start, end = line.span()
+    for start, end in joined_lines(text, [line.span() for line in _LINE.finditer(text)]):
         if values is not None:
             of_line = values[bisect_left(values, start, key=_start) : bisect_left(values, end, key=_start)]
         spans.extend(_sentences_of_line(text, (list_marker(text, start, end), end), language, of_line))
@@ -77,7 +78,7 @@ def _end_of_window(text: str, begin: int, end: int, values: Sequence[Value] | No
 def _ends(text: str, span: Span, language: str, values: Sequence[Value] | None) -> list[int]:
     """Return the places in a part of a line at which sentences end, without the end of the part."""
     begin, end = span
-    line = text[begin:end]
+    line = text[begin:end].replace("\n", " ").replace("\r", " ")  # a sentence may run over several lines
     parts = sentencex.segment(language, line) if line.strip() else []
     if "".join(parts) != line:  # not known to happen; but a lost character would be worse than a long sentence
         return []

@@ -58,7 +58,8 @@ class Translated:
         target = self.sentence.locate(self.ids, tokenizers.target, start)
         source = self.sentence.source_tokens(tokenizers.source)
         sides = (self.sentence.text, source, self.sentence.start), (target.text, target.tokens, start)
-        return replace(self.detail_of(*sides, threshold), values=self.values)
+        spans = self.sentence.value_spans(self.ids, target.tokens, tokenizers.target.eos)
+        return replace(self.detail_of(*sides, threshold), values=self.values, value_spans=spans)
 
     def detail_of(self, source: Side, target: Side, threshold: float | None) -> SentenceDetail:
         """Return the details of two texts with these tokens."""
@@ -120,6 +121,7 @@ def with_quality(detail: SentenceDetail, found: SentenceQuality) -> SentenceDeta
         quality=found.quality,
         kept_source=True,
         values=None,
+        value_spans=(),
     )
 
 

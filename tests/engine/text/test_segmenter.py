@@ -58,6 +58,8 @@ mixed = st.lists(
             "One line\nTwo lines\r\n\r\nThree\u2028four\tfive six",
             ["One line", "Two lines", "Three", "four", "five six"],
         ),
+        ("I have never\r\nseen it. You\nhave.", ["I have never\r\nseen it.", "You\nhave."]),
+        ("Hello\nworld", ["Hello", "world"]),
         ("- First thing.\n2. Second.\n(3) Third\n# Head", ["First thing.", "Second.", "Third", "Head"]),
         ("Hi! 😀😀 Bye.", ["Hi!", "Bye."]),
         ("👍🏽 I agree ❤️", ["I agree"]),
