@@ -160,6 +160,10 @@ def shifted(part: Translation, source: int, target: int) -> Translation:
             target_start=sentence.target_start + target,
             source_tokens=moved(sentence.source_tokens, source),
             target_tokens=moved(sentence.target_tokens, target),
+            value_spans=tuple(
+                ((old[0] + source, old[1] + source), (new[0] + target, new[1] + target))
+                for old, new in sentence.value_spans
+            ),
             scores=None,
         )
         for sentence in part.sentences

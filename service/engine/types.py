@@ -119,6 +119,8 @@ class SentenceDetail:
     kept_source: bool = False  # its quality is too low, so the target is its source, without log-probabilities
     # Of the path from the tokens of its source to those of its target, closed by </s>; in this process only.
     scores: ScoringResult | None = field(default=None, compare=False, repr=False)
+    # The range of each value in the caller's text, and in Translation.text; in this process only.
+    value_spans: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from service.markup.breaks import softened
+from service.markup.elements import BLOCK, INLINE, INLINE_OPAQUE, OPAQUE, VOID
 from service.markup.tokens import HtmlToken, scan, unescape
 
-INLINE_NAMES = (
-    "a abbr acronym b bdi bdo big cite data del dfn em font i ins kbd label mark q s samp small span strike strong sub "
-    "sup time tt u var"
-)
-VOID_NAMES = "area base br col embed hr img input link meta param source track wbr"
-INLINE = frozenset(INLINE_NAMES.split())
-VOID = frozenset(VOID_NAMES.split())
-INLINE_VOID = frozenset({"img", "wbr"})
-INLINE_OPAQUE = frozenset({"code", "svg", "math"})
-OPAQUE = frozenset(
-    {"script", "style", "pre", "textarea", "template", "noscript", "xmp", "iframe", "noembed", "noframes"}
-)
 LONGEST_RUN = 1_000_000  # characters of source; a longer run of text is divided, as its tags would fill the memory
 MAX_DEPTH = 100  # nested inline elements; deeper ones stay near their place, but are not nested
 
@@ -35,6 +25,8 @@ class Node:
     children: list[Node] = field(default_factory=list)
     blanks: tuple[bool, bool] = (False, False)  # no width: whether there is white space before and after it
     opaque: bool = False  # `open` is a whole element, which is not translated
+    name: str = ""
+    is_break: bool = False  # a blank was added behind it, which separates the words around it
 
 
 @dataclass(slots=True)
@@ -56,7 +48,7 @@ def read(document: str) -> list[Part]:
 def parts_of(document: str) -> Iterator[Part]:
     """Yield the parts of a document as they are found, so that a caller may stop at a limit of its own."""
     reader = _Reader()
-    for token in scan(document):
+    for token in softened(scan(document)):
         reader.take(token)
         yield from reader.taken()
     reader.flush()
@@ -91,6 +83,8 @@ class _Reader:
             self._size += len(text)
         elif token.kind == "other":
             self._point(token.text)
+        elif token.kind == "break":
+            self._break(token.text)
         elif token.kind == "close":
             self._close(token)
         else:
@@ -100,27 +94,44 @@ class _Reader:
         name = token.name
         is_void = token.kind == "void" or name in VOID
         if not is_void and (name in INLINE_OPAQUE or name in OPAQUE or token.untranslated):
-            self._inline = name in INLINE_OPAQUE or name in INLINE
+            self._inline = name in INLINE_OPAQUE or not (name in OPAQUE or name in BLOCK)
             self._kept = [token.text]
             self._opaque = [name]
-        elif name in INLINE and not is_void and len(self._stack) < MAX_DEPTH:
-            node = Node(self._size, self._size, token.text)
-            self._siblings().append(node)
-            self._stack.append((name, node))
-        elif name in INLINE or name in INLINE_VOID or name in INLINE_OPAQUE:
+        elif name in BLOCK:
+            self._block(token.text)
+        elif is_void or len(self._stack) >= MAX_DEPTH:
             self._point(token.text)
         else:
-            self._block(token.text)
+            node = Node(self._size, self._size, token.text, name=name)
+            self._siblings().append(node)
+            self._stack.append((name, node))
 
     def _close(self, token: HtmlToken) -> None:
-        if token.name not in INLINE:
+        if token.name in BLOCK:
             self._block(token.text)
-        elif not self._stack or self._stack[-1][0] != token.name:
+            return
+        if any(name == token.name for name, _ in self._stack):
+            self._forget_unclosed(token.name)
+        if not self._stack or self._stack[-1][0] != token.name:
             self._point(token.text)  # the document's own error is kept
         else:
             node = self._stack.pop()[1]
             node.end = self._size
             node.close = token.text
+
+    def _forget_unclosed(self, name: str = "") -> None:
+        """Make points of open elements that HTML does not know, down to one with this name: "Dear <name>"."""
+        while self._stack and self._stack[-1][0] not in INLINE and self._stack[-1][0] != name:
+            _, node = self._stack.pop()
+            node.end = node.start
+            self._siblings().extend(node.children)
+            node.children = []
+
+    def _break(self, raw: str) -> None:
+        """Take a break of a line within a sentence; a blank separates the words around it."""
+        self._siblings().append(Node(self._size, self._size, raw, is_break=True))
+        self._text.append(" ")
+        self._size += 1
 
     def _take_opaque(self, token: HtmlToken) -> None:
         self._kept.append(escape(token.text) if token.kind == "text" else token.text)
@@ -153,18 +164,57 @@ class _Reader:
         if self._opaque:
             self._opaque = []
             self._keep()
+        self._forget_unclosed()
         for _, node in self._stack:
             node.end = self._size
         if self._text or self._nodes:
             text = "".join(self._text)
             _note_blanks(self._nodes, text, 0, len(text))
-            self._parts.append(Unit(text, self._nodes))
+            self._parts += divided(Unit(text, self._nodes))
         self._text, self._size, self._nodes, self._stack, self._source = [], 0, [], [], 0
 
     def taken(self) -> list[Part]:
         """Return the parts that have ended since the last call."""
         parts, self._parts = self._parts, []
         return parts
+
+
+def divided(unit: Unit) -> list[Part]:
+    """Return a unit in parts if it is no sentence but a row of elements, such as links, buttons or those of XML."""
+    rows = [node for node in unit.nodes if node.close and node.name not in INLINE]
+    if not rows or (len(rows) == 1 and rows[0].end - rows[0].start < len(unit.text.strip())):
+        return [unit]
+    edges = [0, *(place for node in rows for place in (node.start, node.end)), len(unit.text)]
+    if any(map(str.isalpha, "".join(unit.text[edges[at] : edges[at + 1]] for at in range(0, len(edges), 2)))):
+        return [unit]
+    parts: list[Part] = []
+    at = number = 0
+    for node in [*rows, None]:
+        before = []
+        while number < len(unit.nodes) and unit.nodes[number] is not node:
+            before.append(unit.nodes[number])
+            number += 1
+        number += 1
+        parts += _piece(unit, before, (at, len(unit.text) if node is None else node.start))
+        if node is not None:
+            parts += [node.open, *_piece(unit, node.children, (node.start, node.end)), node.close]
+            at = node.end
+    return parts
+
+
+def _piece(unit: Unit, nodes: Sequence[Node], span: tuple[int, int]) -> list[Part]:
+    """Return a range of a unit, with the nodes in it, in parts."""
+    text = unit.text[slice(*span)]
+    _shift(nodes, -span[0])
+    return divided(Unit(text, [*nodes])) if text or nodes else []
+
+
+def _shift(nodes: Sequence[Node], by: int) -> None:
+    waiting = [*nodes] if by else []
+    while waiting:
+        node = waiting.pop()
+        node.start, node.end = node.start + by, node.end + by
+        waiting += node.children
 
 
 def _note_blanks(nodes: Sequence[Node], text: str, start: int, end: int) -> None:

@@ -13,9 +13,10 @@ TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)((?:[^>"']++|"[^"]*+"|'[^']*+')*+)>
 RAW_TEXT = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
 # The mark of a footnote is no part of the word before it, nor of the one after it: a token without width.
 MARKS = r"(?:<[^<>]{1,500}>|[\d\[\]*†‡]){1,15}?"
-FOOTNOTE = re.compile(
-    rf"<sup\b[^<>]{{0,500}}>{MARKS}</sup>|<a\s[^<>]{{1,500}}>[\d\[\]*†‡]{{1,5}}</a>(?=\w)", re.IGNORECASE
-)
+NUMBERED = r"<a\s[^<>]{1,500}>[\d\[\]*†‡]{1,5}</a>"
+FOOTNOTE = re.compile(rf"<sup\b[^<>]{{0,500}}>{MARKS}</sup>|{NUMBERED}(?=\w)", re.IGNORECASE)
+FOOTNOTE_LINK = re.compile(rf"{NUMBERED}(?![\d.,]\d)", re.IGNORECASE)
+BEFORE_FOOTNOTE = re.compile(r"(?:[^\W\d]|[.!?…»”’\")\]])(?:</[a-zA-Z]{1,10}>){0,3}\Z")
 MAX_UNCLOSED_TAGS = 50  # unclosed tags after which the scanner looks for short tags only
 SHORT_TAG = 1024
 NO_TRANSLATION = re.compile(
@@ -23,7 +24,7 @@ NO_TRANSLATION = re.compile(
     re.IGNORECASE,
 )
 
-Kind = Literal["text", "open", "close", "void", "raw", "other"]
+Kind = Literal["text", "open", "close", "void", "raw", "other", "break"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class _Scanner:
             return HtmlToken("other", document[start : end + 3]) if end >= 0 else None
         if document.startswith(("<!", "<?"), start):
             return HtmlToken("other", document[start : document.index(">", start) + 1])
-        if note := FOOTNOTE.match(document, start):
+        if note := FOOTNOTE.match(document, start) or self._footnote_link(start):
             return HtmlToken("other", note[0])
         limit = len(document) if self.failures < MAX_UNCLOSED_TAGS else start + SHORT_TAG
         match = TAG.match(document, start, limit)
@@ -99,6 +100,11 @@ class _Scanner:
             return None
         kind: Kind = "close" if match[1] else "void" if match[3].endswith("/") else "open"
         return HtmlToken(kind, match[0], match[2].lower())
+
+    def _footnote_link(self, start: int) -> re.Match[str] | None:
+        """Return the link of a number that stands directly behind a word or the end of a sentence."""
+        note = FOOTNOTE_LINK.match(self.document, start)
+        return note if note and BEFORE_FOOTNOTE.search(self.document, max(0, start - 40), start) else None
 
     def _raw(self, name: str) -> Iterator[HtmlToken]:
         """Yield the content of an element that holds no tags, up to its end."""

@@ -22,18 +22,25 @@ def tokens(text: str) -> tuple[Token, ...]:
     return tuple(found)
 
 
-def detail(source: str, target: str, links: str) -> SentenceDetail:
-    """One sentence whose tokens are its words; links as `i-j`."""
+def detail(source: str, target: str, links: str, values: tuple[tuple[str, str], ...] = ()) -> SentenceDetail:
+    """One sentence whose tokens are its words; links as `i-j`, values as (text, written)."""
     pairs = tuple((int(left), int(right)) for left, _, right in (link.partition("-") for link in links.split()))
-    return SentenceDetail(source, target, 0, 0, tokens(source), tokens(target), 0.0, (), pairs, "eos")
+    spans = tuple((span(source, old), span(target, new)) for old, new in values)
+    return SentenceDetail(
+        source, target, 0, 0, tokens(source), tokens(target), 0.0, (), pairs, "eos", value_spans=spans
+    )
 
 
-def translated(html: str, target: str, links: str) -> str:
+def span(text: str, part: str) -> tuple[int, int]:
+    return text.index(part), text.index(part) + len(part)
+
+
+def translated(html: str, target: str, links: str, values: tuple[tuple[str, str], ...] = ()) -> str:
     """Return a document of one unit, translated as the server does, with collapsed white space."""
     parts = [markup.collapse_spaces(part) if isinstance(part, Unit) else part for part in markup.read(html)]
     assert sum(isinstance(part, Unit) for part in parts) == 1
     return "".join(
-        markup.write(part, target, [detail(part.text, target, links)]) if isinstance(part, Unit) else part
+        markup.write(part, target, [detail(part.text, target, links, values)]) if isinstance(part, Unit) else part
         for part in parts
     )
 
@@ -51,7 +58,7 @@ def unchanged(html: str) -> str:
         ('the <a href="/x?a=1&amp;b=2">cat</a>.', "le chat.", "0-0 1-1", 'le <a href="/x?a=1&amp;b=2">chat</a>.'),
         ("the <b>big <i>cat</i></b> runs", "le gros chat court", "0-0 1-1 2-2 3-3", "le <b>gros <i>chat</i></b> court"),
         ("a <b>b</b> c", "x y z", "0-0 2-2", "x <b>y</b> z"),  # what no link names
-        ("a <b>b</b> c", "x z", "0-0 2-1", "x <b></b>z"),
+        ("a <b>b</b> c", "x z", "0-0 2-1", "x <b>z</b>"),
         ("one<img src=x> two", "un deux", "0-0 1-1", "un<img src=x> deux"),
         ("one <img src=x>two", "un deux", "0-0 1-1", "un <img src=x>deux"),
         ("see <code>ls -l</code> now", "voir maintenant", "0-0 1-1", "voir <code>ls -l</code> maintenant"),
@@ -81,6 +88,67 @@ def unchanged(html: str) -> str:
     ],
 )
 def test_tags_follow_their_words(html: str, target: str, links: str, expected: str) -> None:
+    assert translated(html, target, links) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "target", "links", "values", "expected"),
+    [
+        # Within a value that is written unchanged a tag keeps its offset.
+        (
+            "see <a>#<i>cat</i></a> <a>#<i>dog</i></a>",
+            "voir #cat #dog",
+            "0-0 1-1 2-1",
+            (("#cat #dog", "#cat #dog"),),
+            "voir <a>#<i>cat</i></a> <a>#<i>dog</i></a>",
+        ),
+        ("H<sub>2</sub>O is wet", "eau : H2O", "0-2 1-0 2-0", (("H2O", "H2O"),), "eau : H<sub>2</sub>O"),
+        ("see a<wbr>.example now", "voir a.example là", "0-0 2-2", (("a.example",) * 2,), "voir a<wbr>.example là"),
+        # Around a value it covers all of it.
+        ("it costs <b>$5</b> now", "ça coûte 5 $ là", "0-0 1-1 2-2 3-4", (("$5", "5 $"),), "ça coûte <b>5 $</b> là"),
+        (
+            "at <b>3:30 pm</b> today",
+            "à 15 h 30 aujourd'hui",
+            "0-0 2-4 3-4",
+            (("3:30 pm", "15 h 30"),),
+            "à <b>15 h 30</b> aujourd'hui",
+        ),
+        ("it costs $<b>5</b> now", "ça coûte 5 $ là", "0-0 1-1 3-4", (("$5", "5 $"),), "ça coûte <b>5</b> $ là"),
+        ("the 21<sup>st</sup> century", "le 21e siècle", "0-0 1-1 2-2", (("21", "21"),), "le 21<sup>e</sup> siècle"),
+        ("the 21<sup>st</sup> year", "das 21. Jahr", "0-0 1-2 2-2", (("21", "21"),), "das 21<sup>.</sup> Jahr"),
+    ],
+)
+def test_tags_know_the_values_of_a_text(
+    html: str, target: str, links: str, values: tuple[tuple[str, str], ...], expected: str
+) -> None:
+    assert translated(html, target, links, values) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "target", "links", "expected"),
+    [
+        ("I <b>am</b> Anna", "Je m'appelle Anna", "0-0 1-1 2-2", "Je <b>m'appelle</b> Anna"),
+        ("the <b>man</b> runs", "l'homme court", "0-0 1-0 2-1", "<b>l'homme</b> court"),
+        (
+            "good day <a>this is it</a> now",
+            "bonjour , voici cela ici",
+            "0-0 2-2 3-1 4-3 5-4",
+            "bonjour , <a>voici cela</a> ici",
+        ),
+        ("<i>bad</i> <b>good</b> for us", "mauvais pour nous", "0-0 1-0 2-1 3-2", "<i>mauvais</i> <b>pour</b> nous"),
+        ("I <i>did</i> see <b>her</b>", "je l'ai vue", "0-0 1-1 2-2 3-1", "je <i>l'ai</i> <b>vue</b>"),
+        ("I <i>did</i> <b>it</b>", "fini", "0-0 1-0 2-0", "<i><b>fini</b></i>"),
+        (
+            "<b>the black cat</b> <i>it</i> runs",
+            "le chat noir court",
+            "0-0 1-1 2-2 3-2 4-3",
+            "<b>le chat</b> <i>noir</i> court",
+        ),
+        ("a <u>c</u>at", "un chat", "0-0 1-1", "un <u>c</u>hat"),
+        ("his un<b>believ</b>able story", "son histoire incroyable", "0-0 1-2 2-1", "son histoire <b>incroyable</b>"),
+    ],
+)
+def test_a_tag_has_whole_words_and_at_least_one(html: str, target: str, links: str, expected: str) -> None:
     assert translated(html, target, links) == expected
 
 
