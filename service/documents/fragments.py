@@ -31,6 +31,7 @@ PLACEHOLDER = re.compile(
     r"|&[a-zA-Z]{1,32}\d{0,4};|&#\d{1,7};"
     r"|\\[nrt\"\\]"
 )
+MARK = re.compile(r"[\d\[\]*†‡]{1,5}")  # of a footnote, in superscript: no part of the word before it
 MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from service.documents.fragments import has_words
+from service.documents.fragments import MARK, has_words
 from service.documents.runs import (
     Container,
     Dialect,
@@ -85,7 +85,7 @@ class ParagraphReader:
                 return [Divider(self._segments(holder, items))]
             return [Container(child, holder, items)]
         text = _text(child, dialect) if child.tag == dialect.run else None
-        if text is None:
+        if text is None or (MARK.fullmatch(text) and dialect.is_raised(child)):
             return [Moved([child])]
         return [Text(child, text, self._formats.get(child) or _format(child, dialect))]
 

@@ -40,6 +40,7 @@ class Dialect:
     field: str = ""  # the element that begins, separates and ends a field
     instruction: str = ""
     is_code: Callable[[Element], bool] = lambda _element: False  # of a run or a paragraph
+    is_raised: Callable[[Element], bool] = lambda _run: False  # whether a run is in superscript
 
 
 @dataclass(slots=True)

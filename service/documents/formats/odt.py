@@ -14,6 +14,7 @@ from lxml import etree
 
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions, limited
+from service.documents.fragments import MARK
 from service.documents.mixed import TEXT, Paragraph, Role, Segment, join
 from service.documents.untrusted import Package, check_markup, unpack, xml_bytes
 
@@ -30,6 +31,7 @@ VALUE, STRING = f"{OFFICE}value-type", f"{OFFICE}string-value"
 PLAIN = "plain"  # the tag of a span that looks like the text around it
 PARTS = ("content.xml", "styles.xml")
 CODE_STYLE = re.compile(r"^(?:Preformatted|Source)|code|verbatim", re.IGNORECASE)
+RAISED = re.compile(r"super|[1-9]\d{0,2}(?:\.\d+)?%")
 LOADED = frozenset(
     {f"{TEXT}section-source", f"{DRAW}object", f"{DRAW}floating-frame", f"{DRAW}plugin", f"{DRAW}applet"}
 )
@@ -104,9 +106,13 @@ class Styles:
         looks = {"": 0}  # each has a number, because some are long
         self._looks: dict[str, int] = {}
         self._parents: dict[str, str] = {}
+        self._raised: set[str] = set()  # those in superscript
         for style in root.iter(f"{STYLE}style"):
             name = str(style.get(f"{STYLE}name", ""))
             self._parents[name] = str(style.get(f"{STYLE}parent-style-name", ""))
+            position = style.find(f"{STYLE}text-properties[@{STYLE}text-position]")
+            if position is not None and RAISED.match(str(position.get(f"{STYLE}text-position"))):
+                self._raised.add(name)
             if style.get(f"{STYLE}family") == "text":
                 self._looks[name] = looks.setdefault(self._parents[name] + _look(style), len(looks))
 
@@ -120,6 +126,8 @@ class Styles:
         if element.tag in (f"{TEXT}tab", f"{TEXT}line-break"):
             return "divider"
         if element.tag in (f"{TEXT}span", f"{TEXT}a", f"{TEXT}meta"):
+            if self._name(element) in self._raised and not len(element) and MARK.fullmatch(element.text or ""):
+                return "point"
             return "kept" if self.is_code(element) and not len(element) else "span"
         return "point"
 

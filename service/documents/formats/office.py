@@ -40,6 +40,18 @@ def _is_code(element: Element) -> bool:
     return any(style is not None and CODE_STYLE.search(str(style.get(f"{W}val", ""))) for style in styles)
 
 
+def _is_raised(run: Element) -> bool:
+    """Return whether a run of a Word document is in superscript."""
+    position = run.find(f"{W}rPr/{W}vertAlign")
+    return position is not None and position.get(f"{W}val") == "superscript"
+
+
+def _is_raised_on_slide(run: Element) -> bool:
+    """Return whether a run of a slide stands above its line: its baseline is a percentage such as 30000 or 30%."""
+    properties = run.find(f"{A}rPr")
+    return properties is not None and str(properties.get("baseline", "0")).strip("0%")[:1].isdigit()
+
+
 DOCX = Dialect(
     main=f"{WORD}document.main+xml",
     parts=tuple(f"{WORD}{kind}+xml" for kind in ("document.main", "header", "footer", "footnotes", "endnotes")),
@@ -59,6 +71,7 @@ DOCX = Dialect(
     field=f"{W}fldChar",
     instruction=f"{W}instrText",
     is_code=_is_code,
+    is_raised=_is_raised,
 )
 PPTX = Dialect(
     main=f"{OFFICE}presentationml.presentation.main+xml",
@@ -79,6 +92,7 @@ PPTX = Dialect(
     dropped=frozenset(),
     skipped=frozenset({f"{A}pPr", f"{A}endParaRPr"}),
     ignored=frozenset({"lang", "altLang", "dirty", "err", "noProof", "smtClean", "bmk"}),
+    is_raised=_is_raised_on_slide,
 )
 
 
