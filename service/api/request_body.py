@@ -1,8 +1,8 @@
 """Reads the fields of a request from JSON, an urlencoded or multipart form, or the query string.
 
 The body is JSON exactly if its content type says so, and then only the body counts. Otherwise query string and form are
-merged, the query string first, and the first of several values with one name is used. The Open Inference Protocol knows
-only JSON, which tensors may follow as bytes.
+merged, the query string first. A repeated `q` is a list of texts; of any other name the first value is used. The Open
+Inference Protocol knows only JSON, which tensors may follow as bytes.
 """
 
 import codecs
@@ -23,6 +23,7 @@ from service.api.schemas.common import as_whole, json_of
 from service.engine import FloatArray
 
 MAX_FIELDS = 1000
+TEXTS = "q"  # the only field that may be a list in a form
 BODY = "translucent.body"  # the key of the whole body in the scope, after it was read
 FIELDS = "translucent.fields"  # the key in the scope, after they are read
 MEDIA_TYPE_FORM = "application/x-www-form-urlencoded"
@@ -60,15 +61,18 @@ async def read_fields(request: Request) -> dict[str, Any]:
     if media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json")):
         return decode_json(await read_body(request))
     fields: dict[str, Any] = dict(query_fields(request))
-    form: Mapping[str, str] = {}
+    form: Mapping[str, str | list[str]] = {}
     files: Mapping[str, UploadedFile] = {}
     if media_type == MEDIA_TYPE_FORM:
         form = decode_urlencoded(await read_body(request), "form")
     elif media_type == MEDIA_TYPE_MULTIPART:
         form, files = decode_multipart(await read_body(request), parameters.get(b"boundary"))
+    if media_type != MEDIA_TYPE_MULTIPART:
+        _check_no_json(await read_body(request), media_type)
     for name, value in form.items():
         # Browsers send every line break of a form as CRLF (HTML, 4.10.21): a limit would count them twice.
-        fields.setdefault(name, value.replace("\r\n", "\n"))
+        values = [each.replace("\r\n", "\n") for each in ([value] if isinstance(value, str) else value)]
+        fields.setdefault(name, values[0] if len(values) == 1 else values)
     return {**fields, **files} if request.scope["path"] in UPLOADS else fields
 
 
@@ -80,7 +84,17 @@ async def read_message(request: Request) -> dict[str, Any]:
     return {**message, "inputs": with_data(inputs, data)} if isinstance(inputs, list) else message
 
 
-def query_fields(request: Request) -> dict[str, str]:
+def _check_no_json(body: bytes, media_type: str) -> None:
+    """Raise ApiError for JSON with another content type, such as the one that curl sends by itself."""
+    if body.lstrip()[:1] == b"{":
+        given = "no Content-Type" if not media_type else "another Content-Type"
+        raise ApiError(
+            f"The body looks like JSON, but the request has {given}; send the header Content-Type: application/json.",
+            code="wrong_content_type",
+        )
+
+
+def query_fields(request: Request) -> dict[str, str | list[str]]:
     """Return the fields of the query string."""
     return decode_urlencoded(request.scope.get("query_string", b""), "query string")
 
@@ -102,15 +116,22 @@ def decode_json(body: bytes) -> dict[str, Any]:
     return fields
 
 
-def decode_urlencoded(data: bytes, part: str) -> dict[str, str]:
-    """Return the first value of each name in a query string or an urlencoded form."""
+def decode_urlencoded(data: bytes, part: str) -> dict[str, str | list[str]]:
+    """Return the values of a query string or an urlencoded form by their names."""
     try:
         pairs = parse_qsl(data.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except UnicodeDecodeError as error:
         raise not_utf8(part, error) from None
     except ValueError:
         raise ApiError(f"The {part} has more than {MAX_FIELDS} fields.", code="invalid_form") from None
-    return dict(reversed(pairs))
+    return _by_name(pairs)
+
+
+def _by_name(pairs: Sequence[tuple[str, str]]) -> dict[str, str | list[str]]:
+    """Return the first value of each name, and all texts if there are several."""
+    fields: dict[str, str | list[str]] = dict(reversed(pairs))
+    texts = [value for name, value in pairs if name == TEXTS]
+    return {**fields, TEXTS: texts} if len(texts) > 1 else fields
 
 
 class UploadedFile(NamedTuple):
@@ -120,8 +141,8 @@ class UploadedFile(NamedTuple):
     content: bytes
 
 
-def decode_multipart(data: bytes, boundary: bytes | None) -> tuple[dict[str, str], dict[str, UploadedFile]]:
-    """Return the first value of each field of a multipart form, and the first file of each field."""
+def decode_multipart(data: bytes, boundary: bytes | None) -> tuple[dict[str, str | list[str]], dict[str, UploadedFile]]:
+    """Return the values of a multipart form by their names, and the first file of each field."""
     if not boundary:
         raise ApiError("The multipart form has no boundary in its content type.", code="invalid_form")
     parts: list[Any] = []
@@ -131,7 +152,7 @@ def decode_multipart(data: bytes, boundary: bytes | None) -> tuple[dict[str, str
             raise ApiError(f"The form has more than {MAX_FIELDS} fields.", code="invalid_form")
         parts.append(part)
 
-    fields: dict[str, str] = {}
+    fields: list[tuple[str, str]] = []
     files: dict[str, UploadedFile] = {}
     in_memory: Any = {"MAX_MEMORY_FILE_SIZE": len(data)}
     try:
@@ -141,14 +162,14 @@ def decode_multipart(data: bytes, boundary: bytes | None) -> tuple[dict[str, str
         for part in parts:
             name = part.field_name.decode("utf-8")
             if isinstance(part, Field):
-                fields.setdefault(name, (part.value or b"").decode("utf-8"))
+                fields.append((name, (part.value or b"").decode("utf-8")))
             else:
                 files.setdefault(name, UploadedFile(part.file_name.decode("utf-8"), part.file_object.getvalue()))
     except UnicodeDecodeError as error:
         raise not_utf8("form", error) from None
     except FormParserError:
         raise ApiError("The multipart form is malformed, or a part of it has no name.", code="invalid_form") from None
-    return fields, files
+    return _by_name(fields), files
 
 
 # The binary tensor data extension of the Open Inference Protocol: the header says where the JSON ends. The data of the

@@ -100,7 +100,8 @@ class AccessSettings(BaseSettings):
     )
     trusted_proxies: str = setting(
         "",
-        "Addresses and networks of proxies whose `X-Forwarded-For` is trusted, separated by commas",
+        "Addresses and networks of proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` are trusted, "
+        "separated by commas",
         "addresses and networks such as `10.0.0.0/8,::1`",
         shown="none",
     )

@@ -82,6 +82,33 @@ async def test_hostile_query_strings_are_refused(client: Client, query: bytes) -
     assert answer.status_code == 400
 
 
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", ""])
+async def test_json_with_another_content_type_is_told_the_right_one(client: Client, kind: str) -> None:
+    answer = await client.post(
+        "/translate", content=b' {"q": "I lost."}', headers={"content-type": kind} if kind else {}
+    )
+    assert answer.status_code == 400
+    assert "Content-Type: application/json" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"q": ["I lost.", "He's calm."]}, ["I LOST.", "HE'S CALM."]),
+        ({"q": ["I lost.", "I lost."]}, ["I LOST.", "I LOST."]),
+        ({"q": ["I lost."], "model": ["transformer", "bahdanau"]}, "I LOST."),
+    ],
+)
+async def test_a_repeated_q_is_a_list_of_texts(client: Client, fields: dict[str, list[str]], expected: object) -> None:
+    given = {"source": "en", "target": "fr", **fields}
+    for answer in (
+        await client.post("/translate", data=given),
+        await client.post("/translate", params=given),
+        await client.post("/translate", data=given, files={"unread": ("a.txt", b"a")}),
+    ):
+        assert answer.json() == {"translatedText": expected}
+
+
 async def test_files_in_a_form_are_not_fields(client: Client) -> None:
     answer = await client.post("/translate", params={"source": "en", "target": "fr"}, files={"q": ("a.txt", b"text")})
     assert answer.json()["error"] == "Invalid request: missing q parameter"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.access.addresses import Network, client_address, is_trusted, parse_networks
+from service.access.addresses import parse_networks
 from service.api.context import (
     KEY,
     ClientDisconnected,
@@ -24,6 +23,7 @@ from service.api.context import (
     trace_id_of,
 )
 from service.api.errors import INTERNAL, body_of
+from service.api.forwarded import address_of, path_of, url_of
 from service.api.paths import is_operators
 from service.api.state import Service
 from service.logs import describe_exception, get_logger, log_often
@@ -69,7 +69,8 @@ class RequestLogMiddleware:
         method = str(scope["method"])
         # A GET route also answers HEAD; the server leaves out the body.
         own: Scope = {**scope, KEY: context, "method": "GET" if method == "HEAD" else method}
-        own["scheme"] = scheme_of(scope, self.proxies)
+        own |= url_of(scope, self.proxies)
+        own["path"] = path_of(scope, scope["app"].state.methods)
         self.service.metrics.request_started()
         tracing = None if scope["path"] in QUIET_ROUTES else self.service.tracing
         with UNTRACED if tracing is None else tracing.request(Headers(scope=scope)) as span:
@@ -160,22 +161,6 @@ class RequestLogMiddleware:
             status,
             {**figures, "error.type": context.error_code},
         )
-
-
-def address_of(scope: Scope, proxies: Sequence[Network]) -> str:
-    """Return the address, or IPv6 network, of a caller, which trusted proxies may report."""
-    client = scope.get("client")
-    forwarded = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
-    return client_address(client[0] if client else None, forwarded, proxies)
-
-
-def scheme_of(scope: Scope, proxies: Sequence[Network]) -> str:
-    """Return the scheme of a caller's request, which a trusted proxy may report in X-Forwarded-Proto."""
-    client = scope.get("client")
-    claimed = (header(scope, b"x-forwarded-proto") or "").strip().lower()
-    if claimed in ("http", "https") and client and is_trusted(client[0], proxies):
-        return claimed
-    return str(scope.get("scheme", "http"))
 
 
 def route_of(scope: Scope) -> str:

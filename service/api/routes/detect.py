@@ -15,7 +15,7 @@ router = APIRouter(tags=["Translation"], route_class=DirectRoute)
 class DetectRequest(Fields):
     """A text whose language is to be recognised, or several in one language."""
 
-    q: Texts = Field(description="The text, or (JSON only) a list of texts")
+    q: Texts = Field(description="The text, or a list of texts (in a form, q several times)")
     api_key: ApiKey = None
 
 

@@ -32,7 +32,7 @@ class TranslateRequest(Decoding):
     kept_if_empty: ClassVar[frozenset[str]] = frozenset({"q"})
 
     q: TextsOrEmpty = Field(
-        description="The text, or (JSON only) a list of texts; an empty text has an empty translation"
+        description="The text, or a list of texts (in a form, q several times); an empty text has an empty translation"
     )
     source: Text = Field(description="Language of the text, such as `en`, or `auto`")
     target: Text = Field(description="Target language, such as `fr` or `pt-BR`")
