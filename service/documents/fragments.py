@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from service.markup.document import escape
@@ -22,7 +23,9 @@ MAX_DEPTH = 50  # spans in spans
 NUMBER = re.compile(r"<\w+ ([0-9]{1,9})(?![0-9])")
 # In the texts of programs; placeholders must arrive unchanged.
 PLACEHOLDER = re.compile(
-    r"%%"
+    r"(?<![\w\\])[A-Za-z]:\\{1,2}[\w$%~][^\s<>\"|*?]{0,300}[\w$%~\\]"  # a path of Windows, whose \n is no line break
+    r"|(?<![\w\\])\\{2,4}[A-Za-z][\w.$-]{0,60}\\{1,2}[\w$][^\s<>\"|*?]{0,300}[\w$~\\]"  # on another computer
+    r"|%%"
     r"|%\(\w{1,80}\)[-+ #0]{0,4}\d{0,4}(?:\.\d{1,4})?[a-zA-Z]"  # %(name)s
     r"|%(?:\d{1,3}\$)?[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|h|ll|l|z|j|t|L)?[diouxXeEfFgGcsrap@](?![a-zA-Z])"
     r"|%\{\w{1,80}\}|%L?\d{1,3}|%[nLl]\b"  # Ruby, Qt
@@ -32,7 +35,7 @@ PLACEHOLDER = re.compile(
     r"|\\[nrt\"\\]"
 )
 MARK = re.compile(r"[\d\[\]*†‡]{1,5}")  # of a footnote, in superscript: no part of the word before it
-MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
+MARKUP = re.compile(r"</?(?:[A-Za-z][^<>]*|\d{1,3}\s?/?)>")  # <b>, and <0> as i18next has it
 
 
 @dataclass(slots=True)
@@ -139,11 +142,16 @@ def render(fragment: str, tags: Sequence[Tags], encode: Callable[[str], str] = a
 
 
 def from_markup(
-    text: str, tag: re.Pattern[str], decode: Callable[[str], str] = as_it_is, kept: re.Pattern[str] | None = None
+    text: str,
+    tag: re.Pattern[str],
+    decode: Callable[[str], str] = as_it_is,
+    kept: re.Pattern[str] | None = None,
+    counts: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[str, list[Tags]]:
     """Return text with markup as a fragment, and what its tags stand for.
 
     `<x …>` and its `</x>` become a span, and every other match of `tag` a point; what `kept` matches is not translated.
+    `counts` says what the engine is shown of kept parts that are counts.
     """
     either = tag if kept is None else re.compile(f"{tag.pattern}|{kept.pattern}")
     found = [*either.finditer(text)]
@@ -162,12 +170,12 @@ def from_markup(
         elif is_tag[number]:
             builder.point((match[0], ""))
         else:
-            builder.kept((match[0], None), match[0])
+            builder.kept((match[0], None), counts.get(match[0], match[0]))
     builder.text(decode(text[at:]))
     return builder.fragment, builder.things
 
 
-NAME = re.compile(r"<(/?)([A-Za-z]\w*)")
+NAME = re.compile(r"<(/?)(\w+)")
 
 
 def closing_tags(tags: Sequence[str]) -> dict[int, int]:

@@ -22,6 +22,9 @@ CASE = re.compile(r"(?<!\s)\s*+(?:=\d++|(?<![\w-])[\w-]++)\s*+\{")
 CLOSE = re.compile(r"(?<!\s)\s*+\}")
 WORD = re.compile(r"[^\W\d_]")
 KEPT = re.compile(rf"'[{{}}#|][^'\n]*'|#|{PLACEHOLDER.pattern}")
+PLURAL = re.compile(r"\{\s*([\w.-]+)\s*,\s*(?:plural|selectordinal)")
+SINGULAR = re.compile(r"(?:=1|\bone)\s*\{")
+COUNT, ONE = "#", "#="  # the content of a kept part that the engine reads as a number, or as 1
 DEEPEST = 10
 MOST_BRANCHES = 24
 
@@ -129,7 +132,12 @@ def _parts(nodes: Nodes, notation: Notation) -> list[Part]:
             parts += parts_of(node, notation)
             continue
         parts.append(node.head)
+        plural = PLURAL.match(node.head)
         for head, inner in node.cases:
-            parts += [head, *_parts(inner, notation), "}"]
+            own = notation
+            if plural:  # its own argument is a number in each case, as # is
+                shown = ONE if SINGULAR.search(head) else COUNT
+                own = replace(notation, counts={**notation.counts, "#": shown, f"{{{plural[1]}}}": shown})
+            parts += [head, *_parts(inner, own), "}"]
         parts.append(node.tail)
     return parts

@@ -7,8 +7,8 @@ follows its words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from service.documents.encodings import Encoding, decode
 from service.documents.errors import DocumentTooLarge
@@ -37,6 +37,7 @@ class Notation:
     decode: Callable[[str], str] = as_it_is  # of the text between tags
     encode: Callable[[str], str] = as_it_is
     divider: re.Pattern[str] = re.compile(r"(?<!\s)\s*\n\s*")  # between two lines
+    counts: Mapping[str, str] = field(default_factory=dict)  # what the engine is shown of kept parts that are counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def parts_of(text: str, notation: Notation) -> list[Part]:
     at = 0
     for divider in [*notation.divider.finditer(text), None]:
         line = text[at : divider.start() if divider else len(text)]
-        fragment, tags = from_markup(line, notation.tag, notation.decode, notation.kept)
+        fragment, tags = from_markup(line, notation.tag, notation.decode, notation.kept, notation.counts)
         parts.append(Line(fragment, tags, notation.encode) if has_words(_spoken(fragment)) else line)
         if divider:
             parts.append(divider[0])

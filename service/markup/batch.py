@@ -22,7 +22,7 @@ _MARK = re.compile(
     + rf"([0-9]{{1,9}}){_PRIVATE}[^<>&]{{0,{LONGEST}}}"
     + re.escape(escape("</dnt>"))
 )
-_CONTENT = re.compile(rf">([%{{$][^<>&]{{0,{LONGEST - 1}}})<")  # a placeholder: the engine reads a count as a number
+_CONTENT = re.compile(rf">([%{{$#][^<>&]{{0,{LONGEST - 1}}})<")  # a placeholder: the engine reads a count as a number
 
 
 class PreparedDocument(NamedTuple):

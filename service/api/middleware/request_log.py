@@ -69,7 +69,7 @@ class RequestLogMiddleware:
         method = str(scope["method"])
         # A GET route also answers HEAD; the server leaves out the body.
         own: Scope = {**scope, KEY: context, "method": "GET" if method == "HEAD" else method}
-        own |= url_of(scope, self.proxies)
+        own.update(url_of(scope, self.proxies))
         own["path"] = path_of(scope, scope["app"].state.methods)
         self.service.metrics.request_started()
         tracing = None if scope["path"] in QUIET_ROUTES else self.service.tracing

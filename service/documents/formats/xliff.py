@@ -32,6 +32,10 @@ NOTATION = replace(
 )
 
 
+IN_LINES = replace(NOTATION, divider=re.compile(r"(?<!\s)[^\S\n\t]*+[\n\t]\s*+"))  # of xml:space="preserve"
+SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+
+
 def read(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return a file of either version; raise DocumentError."""
     root = parse_xml(data, "The document")
@@ -65,7 +69,8 @@ def _places(
         if source is None or not _is_translatable(unit) or _is_done(unit, target):
             continue
         at = ranges[source]
-        parts = parts_of(without_cdata(text[at.opened : at.closed]), NOTATION)
+        notation = IN_LINES if _of_nearest(source, SPACE) == "preserve" else NOTATION
+        parts = parts_of(without_cdata(text[at.opened : at.closed]), notation)
         if not any(isinstance(part, Line) for part in parts):
             continue
         prefix = text[at.start + 1 : at.opened].partition("source")[0]
@@ -90,8 +95,13 @@ def _edit(text: str, element: Range, name: str, value: str) -> Edit:
 
 def _is_translatable(element: Element) -> bool:
     """Return whether the nearest `translate` attribute around a unit allows it."""
-    found = (each.get("translate") for each in (element, *element.iterancestors()))
-    return next((wanted for wanted in found if wanted is not None), "yes") != "no"
+    return _of_nearest(element, "translate") != "no"
+
+
+def _of_nearest(element: Element, name: str) -> str | None:
+    """Return the value of an attribute of an element, or else of the nearest one around it that has it."""
+    found = (each.get(name) for each in (element, *element.iterancestors()))
+    return next((value for value in found if value is not None), None)
 
 
 def _is_done(unit: Element, target: Element | None) -> bool:
