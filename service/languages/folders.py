@@ -12,7 +12,8 @@ from typing import Any
 
 from service.languages.language import Language
 
-FOLDERS = Path(__file__).parent
+FOLDERS: tuple[Path, ...] = (Path(__file__).parent,)
+"""Where folders of languages are; the first that has a language has all that is known of it."""
 
 
 def language_of(tag: str) -> Language:
@@ -22,7 +23,8 @@ def language_of(tag: str) -> Language:
 
 def known_languages() -> tuple[Language, ...]:
     """Return the languages that have a folder, in the order of their tags."""
-    return tuple(language_of(file.parent.name) for file in sorted(FOLDERS.glob("*/language.toml")))
+    tags = {file.parent.name for folder in FOLDERS for file in folder.glob("*/language.toml")}
+    return tuple(map(language_of, sorted(tags)))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -32,8 +34,9 @@ def _base(tag: str) -> str:
 
 @functools.cache
 def _language(tag: str) -> Language:
-    folder = FOLDERS / tag
-    return read_language(folder) if tag.isalpha() and (folder / "language.toml").exists() else Language(tag)
+    known = (folder / tag for folder in FOLDERS if tag.isalpha() and (folder / tag / "language.toml").exists())
+    folder = next(known, None)
+    return Language(tag) if folder is None else read_language(folder)
 
 
 def read_language(folder: Path) -> Language:

@@ -51,7 +51,7 @@ def _values(text: str, part: tuple[int, int], rules: ValueRules) -> Iterator[Val
     has_digit = HAS_DIGIT.search(text, *part) is not None
     patterns = [
         (kind, pattern)
-        for kind, pattern in scanner(rules.source).items()
+        for kind, pattern in scanner(language_of(rules.source)).items()
         if (TRIGGERS[kind].search(text, *part) if kind in TRIGGERS else has_digit)
     ]
     coming: list[re.Match[str] | None] = [pattern.search(text, *part) for _, pattern in patterns]

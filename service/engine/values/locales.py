@@ -6,7 +6,7 @@ Separators follow Unicode CLDR. A value that is ambiguous, or that its language 
 
 import re
 
-from service.languages import language_of
+from service.languages import Language, language_of
 
 SPACES = " \u00a0\u202f\u2009"
 MOST_GROUPS = 12  # of three digits; without a limit, a search reads a long row of groups again from each of them
@@ -17,9 +17,9 @@ def has_decimal_point(tag: str) -> bool:
     return language_of(tag).numbers.decimal == "."
 
 
-def numeral(language: str) -> str:
+def numeral(language: Language) -> str:
     """Return the pattern of an unsigned number as the language writes it, or as another one does."""
-    groups = f"'’\u00a0\u202f\u2009{language_of(language).numbers.group}"
+    groups = f"'’\u00a0\u202f\u2009{language.numbers.group}"
     grouped = rf"\d{{1,3}}(?:[{re.escape(groups)}]\d{{3}}(?!\d)){{1,{MOST_GROUPS}}}"
     return rf"{grouped}(?:[.,]\d+)?(?![.,]?\d)|\d+(?:[.,]\d+)?(?![.,]?\d)|\d+"
 

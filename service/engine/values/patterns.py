@@ -9,7 +9,7 @@ import re
 from service.engine.values.locales import numeral
 from service.engine.values.spoken import spoken_pattern
 from service.engine.values.value import Kind
-from service.languages import Language, language_of
+from service.languages import Language
 
 _FRACTIONS = "\u00bc-\u00be\u2150-\u215e"  # ½
 _OTHER_DIGITS = "\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\uff10-\uff19"  # Arabic, Indic, full width
@@ -144,10 +144,9 @@ NUMBER = (
 )
 
 
-def _in_language(pattern: str, language: str) -> re.Pattern[str]:
+def _in_language(pattern: str, language: Language) -> re.Pattern[str]:
     """Return a pattern with what a language writes in it."""
-    known = language_of(language)
-    days, sign = "|".join(map(re.escape, known.days)), known.clock.certain_sign
+    days, sign = "|".join(map(re.escape, language.days)), language.clock.certain_sign
     parts = {"SYMBOLS": _SYMBOLS, "CURRENCIES": _CURRENCIES, "NUMERAL": numeral(language)}
     for name, part in {**parts, "DAYS": days or "(?!)", "SIGN": sign or "(?!)"}.items():
         pattern = pattern.replace(name, part)
@@ -162,7 +161,7 @@ def unit_pattern(language: Language) -> re.Pattern[str]:
 
 
 @functools.cache
-def scanner(language: str) -> dict[Kind, re.Pattern[str]]:
+def scanner(language: Language) -> dict[Kind, re.Pattern[str]]:
     """Return one pattern for each kind, by precedence; numbers and times are those of the language."""
     own = {Kind.TIME: TIME, Kind.AMOUNT: AMOUNT, Kind.NUMBER: NUMBER + r"(?P<percent>[ \u00a0\u202f]?%(?!\w))?"}
     found = {kind: _in_language(own[kind], language) if kind in own else _SCANNER[kind] for kind in _ORDER}

@@ -33,9 +33,9 @@ def _certain(language: Language) -> re.Pattern[str]:
 
 
 @functools.cache
-def spoken_pattern(language: str) -> re.Pattern[str]:
+def spoken_pattern(language: Language) -> re.Pattern[str]:
     """Return the pattern of times in words, with the number of the phrase in the name of the group."""
-    clock = language_of(language).spoken_clock
+    clock = language.spoken_clock
     words = "|".join([*sorted(clock.hours, key=len, reverse=True), *clock.other_hours])
     phrases = sorted(enumerate(clock.phrases), key=lambda each: -len(each[1]))
     spellings = []
