@@ -9,14 +9,19 @@ const base = new URL("..", import.meta.url);
 
 export const address = (path) => new URL(path, base).href;
 
+const LONGEST = 120_000; // milliseconds without an answer; the server gives up before
+const TEMPORARY = [429, 502, 503, 504];
+
 async function fail(response) {
   const found = await response.json().catch(() => ({})); // not ours: a proxy's, for example
-  throw errorOf(found, t("The server answered {status}.", { status: response.status }));
+  const error = errorOf(found, t("The server answered {status}.", { status: response.status }));
+  throw Object.assign(error, { temporary: TEMPORARY.includes(response.status), seconds: Number(response.headers.get("Retry-After")) || 0 });
 }
 
-async function reach(path, options) {
-  const response = await fetch(address(path), options).catch((error) => {
-    throw error.name === "AbortError" ? error : new Error(t("The server cannot be reached."));
+async function reach(path, { signal, ...options }) {
+  const signals = [signal, AbortSignal.timeout(LONGEST)].filter(Boolean);
+  const response = await fetch(address(path), { ...options, signal: AbortSignal.any(signals) }).catch((error) => {
+    throw error.name === "AbortError" ? error : Object.assign(new Error(t("The server cannot be reached.")), { temporary: true });
   });
   return response.ok ? response : fail(response);
 }

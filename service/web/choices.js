@@ -6,7 +6,7 @@ import { showGlossaries } from "./glossary.js";
 import { number, t } from "./i18n.js";
 import { AUTO, isDefault, languageName, nameOfModel, pair, pivot, seen, session, source, sources, targets } from "./session.js";
 import { recent, state } from "./state.js";
-import { isShort, translatesWhileTyping } from "./typing.js";
+import { translatesWhileTyping } from "./typing.js";
 
 // Fill a list with [value, label]; gives the value that is chosen then.
 function options(select, entries, chosen) {
@@ -44,7 +44,8 @@ export function fit() {
   $("count").textContent = Number.isFinite(limit) ? t("{length} / {limit} characters", { length: number(length), limit: number(limit) }) : "";
   $("count").classList.toggle("over", length > limit);
   $("clear").hidden = !state.text;
-  $("translate").hidden = translatesWhileTyping() && isShort(state.text);
+  if (state.text) $("undo").hidden = true;
+  $("translate").hidden = translatesWhileTyping();
   showExamples(state.text, sources());
 }
 

@@ -3,7 +3,7 @@
 import { fetchFile, get, remove, upload } from "./api.js";
 import { $ } from "./dom.js";
 import { errorOf } from "./errors.js";
-import { glossary } from "./glossary.js";
+import { faultOfTerms, glossary } from "./glossary.js";
 import { number, t, tn } from "./i18n.js";
 import { complain } from "./messages.js";
 import { state } from "./state.js";
@@ -54,6 +54,7 @@ async function finish(file, job, signal) {
 
 async function follow(file, control) {
   const form = new FormData();
+  if (faultOfTerms()) throw new Error(faultOfTerms());
   const terms = glossary();
   const fields = { source: state.source, target: state.target, model: state.model, glossary: typeof terms === "object" ? JSON.stringify(terms) : terms };
   for (const [name, value] of Object.entries(fields)) if (value) form.append(name, value);

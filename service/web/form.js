@@ -1,6 +1,6 @@
 // What people do: typing, choosing, pointing, copying.
 
-import { closeAlternatives, listenToAlternatives } from "./alternatives.js";
+import { listenToAlternatives } from "./alternatives.js";
 import { fit, showChoices } from "./choices.js";
 import { $ } from "./dom.js";
 import { listenToExamples } from "./examples.js";
@@ -8,20 +8,23 @@ import { load } from "./figure.js";
 import { listenToFiles } from "./files.js";
 import { listenToGlossary } from "./glossary.js";
 import { t } from "./i18n.js";
+import { forgetOwn, look } from "./inside.js";
 import { keepKey } from "./key.js";
 import { complain, say } from "./messages.js";
 import { listenToTabs } from "./results.js";
 import { sentences, session, source } from "./session.js";
 import { here, remember, state, used } from "./state.js";
-import { choose, clear, look, translate, wait } from "./translation.js";
-import { isShort, listenToSwitch, soon, translatesWhileTyping } from "./typing.js";
+import { choose, clear, isCurrent, translate, typed } from "./translation.js";
+import { listenToSwitch } from "./typing.js";
 import { choose as chooseView, showView } from "./view.js";
 import { forgetWords, listenToWords } from "./words.js";
 
+let cleared = ""; // the text that the last "Clear" has taken
 let swapped; // what was in both boxes before the last swap, and the text that it has put into the box
 
 // Put a text into the box, as if the visitor had typed it.
 function write(text) {
+  forgetOwn();
   state.text = $("text").value = text;
   state.sentence = "0";
   forgetWords(text);
@@ -32,7 +35,7 @@ function write(text) {
 // Translate back: the languages change sides, and the translation becomes the text. A second swap gives the first text back.
 function swap() {
   const [from, into] = [source(), state.target];
-  const text = swapped?.written === state.text ? swapped.text : session.legs.length ? session.translation : state.text;
+  const text = swapped?.written === state.text ? swapped.text : isCurrent() ? session.translation : state.text;
   swapped = { text: state.text, written: text };
   session.detected = "";
   Object.assign(state, { source: into, target: from, model: "", leg: "1", layer: "", head: "" });
@@ -42,16 +45,15 @@ function swap() {
   else clear();
 }
 
-// Translate what is in the box if that may be done while it is typed.
-function translateTyped() {
-  fit();
-  forgetWords(state.text);
-  closeAlternatives();
-  if (!state.text) return clear();
-  if (!session.models.length || !translatesWhileTyping()) return clear();
-  if (!isShort(state.text)) return wait();
-  $("translation").setAttribute("aria-busy", "true"); // it belongs to another text for a moment
-  soon(() => translate({ typed: true }));
+// Empty the box as its own undo (Ctrl + Z) knows it, and offer to undo that by a button.
+function empty() {
+  cleared = state.text;
+  $("text").select();
+  if (!document.execCommand("delete")) $("text").value = "";
+  write("");
+  clear();
+  $("undo").hidden = false;
+  $("text").focus();
 }
 
 // `open` asks the server anew, `begin` shows what the address says.
@@ -67,7 +69,11 @@ export function listen({ open, begin }) {
   for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) {
     $(name).addEventListener("input", () => { state[name] = $(name).value; remember(); });
   }
-  $("text").addEventListener("input", translateTyped);
+  $("text").addEventListener("input", () => {
+    fit();
+    forgetWords(state.text);
+    typed(state.text.slice(0, $("text").selectionStart));
+  });
   listenToSwitch($("typing"), fit);
   listenToWords(choose);
   $("others").addEventListener("click", () => choose($("translation").querySelector("[tabindex='0']")));
@@ -85,8 +91,10 @@ export function listen({ open, begin }) {
   });
   listenToExamples((text) => { write(text); translate(); $("text").focus(); });
   listenToFiles();
-  listenToGlossary(() => { if (state.text && session.models.length) soon(() => translate({ typed: true })); });
-  $("clear").addEventListener("click", () => { write(""); clear(); $("text").focus(); });
+  listenToGlossary(() => typed());
+  $("clear").addEventListener("click", empty);
+  $("undo").addEventListener("click", () => { write(cleared); translate(); $("text").focus(); });
+  $("retry").addEventListener("click", () => translate());
   $("swap").addEventListener("click", swap);
   $("key").addEventListener("change", () => {
     keepKey($("key").value);

@@ -1,12 +1,13 @@
-// How terms are translated: the visitor's own, a term a line, or a glossary of the server. They stay in this page.
+// How terms are translated: the visitor's own, a term a line, or a glossary of the server. They stay in this tab.
 
 import { get } from "./api.js";
-import { $ } from "./dom.js";
+import { $, keep, kept } from "./dom.js";
 import { t } from "./i18n.js";
 import { AUTO, pivot, source } from "./session.js";
 import { state } from "./state.js";
 
 const OWN = "";
+const NAME = "terms"; // in the storage of this tab
 let served = []; // [name, source, target] of the server's glossaries
 
 const base = (tag) => tag.split("-")[0];
@@ -29,18 +30,32 @@ export function showGlossaries() {
   $("terms").closest("label").hidden = $("terms-note").hidden = $("glossary").value !== OWN;
 }
 
-// The field of a request: a name, pairs, or nothing. A line that is no term is an error that names it.
+// What is wrong with a line that is no term, in words; empty if nothing is.
+function fault(line, number) {
+  const cut = line.indexOf("=");
+  if (cut < 0) return t("Line {number} of your terms has no “=”.", { number });
+  return /[\p{L}\p{N}]/u.test(line.slice(0, cut)) ? "" : t("Line {number} of your terms has no word before “=”.", { number });
+}
+
+const lines = () => $("terms").value.split("\n").map((line, at) => [line, at + 1]).filter(([line]) => line.trim());
+
+// What is wrong with the terms, at their box; a line that is being typed is not used yet.
+export function faultOfTerms() {
+  const found = pivot() || $("glossary").value !== OWN ? "" : lines().map(([line, number]) => fault(line, number)).find(Boolean) ?? "";
+  $("terms-error").textContent = found;
+  $("terms-error").hidden = !found;
+  $("terms").setAttribute("aria-invalid", String(Boolean(found)));
+  return found;
+}
+
+// The field of a request: a name, the pairs of the lines that are terms, or nothing.
 export function glossary() {
   if (pivot()) return undefined;
   if ($("glossary").value !== OWN) return $("glossary").value;
-  const pairs = [];
-  for (const [at, line] of $("terms").value.split("\n").entries()) {
-    if (!line.trim()) continue;
+  const pairs = lines().filter(([line, number]) => !fault(line, number)).map(([line]) => {
     const cut = line.indexOf("=");
-    if (cut < 0) throw new Error(t("Line {number} of your terms has no “=”.", { number: at + 1 }));
-    if (!/[\p{L}\p{N}]/u.test(line.slice(0, cut))) throw new Error(t("Line {number} of your terms has no word before “=”.", { number: at + 1 }));
-    pairs.push([line.slice(0, cut).trim(), line.slice(cut + 1).split("|").map((form) => form.trim())]);
-  }
+    return [line.slice(0, cut).trim(), line.slice(cut + 1).split("|").map((form) => form.trim())];
+  });
   return pairs.length ? pairs : undefined;
 }
 
@@ -49,6 +64,11 @@ export const usesGlossary = () => !pivot() && Boolean($("glossary").value || $("
 
 // `changed` translates again.
 export function listenToGlossary(changed) {
-  $("terms").addEventListener("input", changed);
+  $("terms").value = kept(NAME, "sessionStorage") ?? "";
+  $("terms").addEventListener("input", () => {
+    keep(NAME, $("terms").value, "sessionStorage"); // they are there after a reload
+    faultOfTerms();
+    changed();
+  });
   $("glossary").addEventListener("change", () => { showGlossaries(); changed(); });
 }

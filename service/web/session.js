@@ -10,6 +10,7 @@ export const session = {
   legs: [], // the sentences of each leg of the translation that is shown: one, or two through a pivot language
   text: "", // the text of which the translation is shown
   translation: "",
+  of: "", // the other fields of its request
   between: undefined, // the text between two legs, and its language
   detected: "", // the language of the text, if the visitor leaves it to the server
 };

@@ -10,6 +10,7 @@ export const DEFAULTS = {
 };
 export const VIEWS = ["heatmap", "lines", "heads", "grid", "steps", "compare", "contrast", "models", "table"];
 const PAUSE = 400; // milliseconds
+const TEXT = "text"; // in the storage of this tab
 const LONGEST = 8_000; // characters of a text that an address can hold everywhere
 
 export const state = { ...DEFAULTS };
@@ -24,10 +25,11 @@ export function here() {
 
 let waiting;
 
-// Write the address now. It is a convenience: where the browser refuses, the page goes on without it.
+// Write the address now, and keep the text for a reload of an address that is too short for it. It is a convenience: where the browser refuses, the page goes on without it.
 export function writeAddress() {
   clearTimeout(waiting);
   waiting = undefined;
+  keep(TEXT, state.text, "sessionStorage");
   const address = here();
   if (address === location.href) return;
   try {
@@ -49,7 +51,7 @@ addEventListener("pagehide", () => { if (waiting) writeAddress(); });
 
 export function recall() {
   const given = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-  Object.assign(state, DEFAULTS, Object.fromEntries(Object.entries(given).filter(([name]) => name in DEFAULTS)));
+  Object.assign(state, DEFAULTS, { text: kept(TEXT, "sessionStorage") ?? "" }, Object.fromEntries(Object.entries(given).filter(([name]) => name in DEFAULTS)));
   if (!VIEWS.includes(state.view)) state.view = DEFAULTS.view;
   if (state.leg !== "2") state.leg = DEFAULTS.leg;
 }

@@ -1,132 +1,156 @@
-// Translates the text, and shows the translation, its sentences and their words.
+// Translates the text. The page is in one of these states: nothing is shown; what is shown belongs to what is asked for;
+// or it is out of date, because an answer is on its way, because a request has failed, or because the visitor asks with the
+// button. What is shown stays until another translation takes its place, or the text is empty.
 
+import { again } from "./again.js";
 import { closeAlternatives, openAlternatives } from "./alternatives.js";
 import { post } from "./api.js";
 import { showChoices } from "./choices.js";
-import { $, button } from "./dom.js";
+import { $ } from "./dom.js";
 import { doubtsOf } from "./doubts.js";
 import { number, t, tn } from "./i18n.js";
+import { forgetOwn, look } from "./inside.js";
 import { complain, say } from "./messages.js";
+import { changed } from "./paragraphs.js";
 import { searchFields } from "./requests.js";
 import { showDoubts, showPivot } from "./results.js";
 import { AUTO, languageName, legs, model, pivot, sentences, session, source, sources, targets } from "./session.js";
 import { remember, state, writeAddress } from "./state.js";
-import { cancelTyped } from "./typing.js";
-import { showView, stopDrawing } from "./view.js";
+import { cancelTyped, pauseAfter, soon, translatesWhileTyping } from "./typing.js";
+import { stopDrawing } from "./view.js";
 import { forgetWords, showWords } from "./words.js";
 
-let translating;
+const NOTHING = { legs: [], text: "", translation: "", between: undefined, of: "" };
+const trying = again(() => translate({ typed: true }));
+
+let translating; // the request that is under way
+let failed = false; // whether the last one has failed for a while
 let announced; // the timer after which a new translation is read out
-let translated; // the text that is shown, if one is
 let notices = []; // what the server warns of, as functions that return it in the language of the page
 
-// The text comes from the address, which may also have the visitor's own translation of it.
-export function forgetText() {
-  translated = undefined;
-}
+const fieldsOf = () => ({ source: source(), target: state.target, model: state.model || undefined, ...searchFields() });
+const asked = () => JSON.stringify(fieldsOf());
+export const isCurrent = () => session.text === state.text && session.of === asked();
 
-// Show nothing of an earlier translation.
-function empty() {
-  stopDrawing();
-  closeAlternatives();
-  clearTimeout(announced);
-  session.legs = [];
-  session.between = undefined;
-  $("translation").replaceChildren();
-  $("spoken").textContent = "";
-  $("copy-translation").hidden = $("others").hidden = true;
-  showDoubts([]);
-  showPivot();
-  forgetWords(state.text);
-  $("look").hidden = $("words-hint").hidden = $("inside").hidden = true;
+// Whether what is shown belongs to what is asked for, and what the visitor can do where it does not.
+function showAge(working) {
+  const old = session.legs.length > 0 && !isCurrent();
+  $("translation").classList.toggle("old", old);
+  if (working) $("translation").setAttribute("aria-busy", "true");
+  else $("translation").removeAttribute("aria-busy");
+  $("age").hidden = working || !old;
+  $("retry").hidden = working || !failed;
 }
 
 export function clear() {
   cancelTyped();
+  trying.succeeded();
   translating?.abort();
-  session.detected = "";
-  empty();
-  $("error").hidden = true;
+  stopDrawing();
+  closeAlternatives();
+  clearTimeout(announced);
+  failed = false;
+  Object.assign(session, NOTHING, { detected: "" });
+  $("translation").replaceChildren();
+  $("spoken").textContent = "";
+  for (const name of ["copy-translation", "others", "error", "limit", "look", "words-hint", "inside"]) $(name).hidden = true;
+  showDoubts([]);
+  showPivot();
+  forgetWords(state.text);
   say("");
+  showAge(false);
   if (state.source === AUTO) showChoices();
 }
 
-// The visitor's own translation belongs to one sentence, and is forgotten with it.
-function forgetOwn() {
-  state.target_text = $("target_text").value = "";
-}
-
-// No translation of another text may stand beside one that cannot be translated.
 function fail(error) {
   if (error.name === "AbortError") return;
-  empty();
+  failed = Boolean(error.temporary);
   complain(error);
+  trying.failed(error);
 }
 
-// A long text waits for the button; the old translation does not.
-export function wait() {
-  cancelTyped();
-  translating?.abort();
-  empty();
-  $("error").hidden = true;
-  if (tooLong()) return fail(tooLong());
-  say(t("A long text is not translated as you type. Choose Translate, or press Ctrl + Enter."));
-}
-
+// How many characters the text has more than the server takes; told at the count of characters, where the text ends.
 function tooLong() {
   const over = [...state.text].length - session.limit;
-  return over > 0 ? new Error(tn("The text is {count} character too long for this server.", "The text is {count} characters too long for this server.", over)) : undefined;
+  $("limit").hidden = over <= 0;
+  $("limit").textContent = over > 0 ? tn("The text is {count} character too long for this server.", "The text is {count} characters too long for this server.", over) : "";
+  return over > 0;
+}
+
+// What the visitor types or changes is translated in a moment, or by the button if that was chosen; `before` is what stands before the cursor.
+export function typed(before) {
+  closeAlternatives();
+  if (session.text !== state.text) forgetOwn();
+  if (!state.text.trim()) return clear();
+  const wanted = !tooLong() && session.models.length > 0 && translatesWhileTyping();
+  showAge(wanted);
+  if (wanted) soon(() => translate({ typed: true }), before === undefined ? undefined : pauseAfter(before));
+  else cancelTyped();
 }
 
 // Translate the text; `typed` while the visitor is typing, so nothing is announced before there is a result.
-export async function translate({ typed = false } = {}) {
+export async function translate({ typed: quietly = false } = {}) {
   cancelTyped();
+  trying.stop();
   translating?.abort();
   if (!state.text.trim()) {
     clear();
-    if (typed) return;
+    if (quietly) return;
     say(t("Type a text to translate first."));
     return void $("text").focus();
   }
-  if (tooLong()) return void fail(tooLong());
-  if (translated !== undefined && translated !== state.text) forgetOwn();
-  translated = state.text;
+  if (tooLong()) return showAge(false);
   const control = (translating = new AbortController());
   if (!pivot()) showPivot();
-  $("translation").setAttribute("aria-busy", "true");
-  if (!typed) say(t("Translating…"));
+  showAge(true);
+  if (!quietly) say(t("Translating…"));
   try {
     if (state.source === AUTO) await detect(control.signal);
-    await run(control.signal);
-    (typed ? remember : writeAddress)(); // a browser refuses an address for every key
+    if (!quietly || !isCurrent()) await run(control.signal, quietly);
+    failed = false;
+    trying.succeeded();
+    $("error").hidden = true;
+    (quietly ? remember : writeAddress)(); // a browser refuses an address for every key
     await look();
   } catch (error) {
     fail(error);
   } finally {
-    if (translating === control) $("translation").removeAttribute("aria-busy");
+    if (translating === control) showAge(false);
   }
 }
 
-async function run(signal) {
+// The answer for a text, with its sentences for each leg.
+const answerOf = (text, { translatedText, details, warnings = [] }) => ({
+  text, translation: translatedText, between: details?.pivot ?? undefined, warnings,
+  legs: [details?.pivot?.sentences, details?.sentences ?? []].filter(Boolean),
+});
+
+// Ask for the text, or for the paragraphs that have changed since the last answer.
+async function ask(text, fields, patch, signal) {
+  const request = (q) => post("translate", { ...fields, q, details: true }, signal);
+  if (!patch) return answerOf(text, await request(text));
+  if (!patch.texts.length) return { ...patch.put([]), warnings: [] };
+  const { translatedText, details, warnings = [] } = await request(patch.texts);
+  const found = patch.texts.map((own, at) => answerOf(own, { translatedText: translatedText[at], details: details?.[at] }));
+  return { ...patch.put(found.map((one) => ({ ...one, between: one.between?.text ?? one.text }))), warnings: warnings.flat() };
+}
+
+async function run(signal, quietly) {
   const began = performance.now();
-  const text = state.text;
-  const search = { source: source(), target: state.target, model: state.model || undefined };
-  const terms = searchFields();
-  const answer = await post("translate", { ...search, q: text, details: true, ...terms }, signal);
-  $("error").hidden = true;
-  $("translation").lang = state.target;
+  const [text, fields, of] = [state.text, fieldsOf(), asked()];
+  const patch = quietly && session.of === of ? changed(text, session) : undefined;
+  const { warnings, ...answer } = await ask(text, fields, patch, signal);
+  $("translation").lang = fields.target;
   $("copy-translation").hidden = $("others").hidden = false;
-  const { sentences: found = [], pivot: first } = answer.details ?? {};
-  session.legs = first ? [first.sentences, found] : [found];
-  Object.assign(session, { between: first, text, translation: answer.translatedText });
-  const warnings = answer.warnings ?? [];
-  notices = warnings.map((one) => noticeOf(one, search.source)).filter(Boolean);
+  Object.assign(session, answer, { of });
+  if (!patch) notices = warnings.map((one) => noticeOf(one, fields.source)).filter(Boolean);
   showResults();
   if (!sentences()[Number(state.sentence)]) state.sentence = "0";
   const seconds = number((performance.now() - began) / 1000, 2);
   signal.throwIfAborted();
   const instead = warnings.filter((warning) => warning.model).map((warning) => warning.model);
   const [one, other] = legs().map((leg) => model(leg)?.name);
+  const first = answer.between;
   say(first
     ? t("Translated through {language} by {model} and {other} in {seconds} s", { language: languageName(first.language), model: first.model, other: instead.find((name) => name !== first.model) ?? other, seconds })
     : t("Translated by {model} in {seconds} s", { model: instead[0] ?? one, seconds }));
@@ -190,45 +214,4 @@ function noticeOf(warning, chosen) {
     return () => t("The usual model has failed. {model} has translated instead.", { model: warning.model });
   }
   return undefined;
-}
-
-// One button for each entry; the pressed one is the state's, and another one that is pressed is looked into.
-function chooser(box, name, entries, change) {
-  box.hidden = entries.length < 2;
-  box.replaceChildren(...entries.map(({ value, text, label }, at) => {
-    const onclick = () => {
-      if (value !== state[name]) forgetOwn();
-      Object.assign(state, change, { [name]: value });
-      remember();
-      look().catch(complain);
-      box.children[at]?.focus();
-    };
-    return button(text, value === state[name], { className: "", title: text, ariaLabel: label, onclick });
-  }));
-}
-
-function showSentences() {
-  chooser($("sentences"), "sentence", sentences().map(({ source: { text } }, at) => (
-    { value: String(at), text: `${at + 1} ${text}`, label: t("Sentence {number}: {text}", { number: at + 1, text }) }
-  )), {});
-}
-
-function showLegs() {
-  chooser($("legs"), "leg", legs().map((leg, at) => {
-    const text = leg.map(languageName).join(" → ");
-    return { value: String(at + 1), text, label: t("Leg {number}: {pair}", { number: at + 1, pair: text }) };
-  }), { sentence: "0", layer: "", head: "" });
-}
-
-// The figure of the sentence that is chosen, if the visitor looks inside.
-export async function look() {
-  const any = sentences().length > 0;
-  $("look").hidden = $("words-hint").hidden = !any;
-  $("look").setAttribute("aria-expanded", String(Boolean(state.view)));
-  $("inside").hidden = !any || !state.view;
-  document.body.classList.toggle("looking", !$("inside").hidden);
-  if ($("inside").hidden) return;
-  showLegs();
-  showSentences();
-  await showView();
 }

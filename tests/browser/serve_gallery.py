@@ -14,6 +14,7 @@ from service.engine.model_info import MemberInfo, ModelInfo
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
+    SentenceDetail,
     Translation,
     TranslationOptions,
 )
@@ -36,14 +37,21 @@ def weights_of(rows: int, columns: int, seed: int) -> FloatArray:
     return np.asarray(weights / weights.sum(-1, keepdims=True), np.float32)
 
 
+def links_of(detail: SentenceDetail) -> tuple[tuple[int, int], ...]:
+    """Return links of words of the same place."""
+    return tuple((at, at) for at in range(min(len(detail.source_text.split()), len(detail.target_text.split()))))
+
+
 class GalleryTranslator(DummyTranslator):
-    """Upper-cases, or writes as titles into English; its alignment links words of the same place."""
+    """Writes capitals, or titles into English; a paragraph is a sentence, whose words of the same place are linked."""
 
     def translation(self, text: str, options: TranslationOptions) -> Translation:
-        found = super().translation(text, options)
-        links = tuple((at, at) for at in range(min(len(text.split()), len(found.text.split()))))
-        details = tuple(replace(detail, alignment=links) for detail in found.sentences)
-        return replace(found, sentences=details)
+        paragraphs = [paragraph for paragraph in text.split("\n\n") if paragraph.strip()]
+        details = [
+            detail for each in paragraphs for detail in DummyTranslator.translation(self, each, options).sentences
+        ]
+        linked = tuple(replace(detail, alignment=links_of(detail)) for detail in details)
+        return replace(super().translation(text, options), sentences=linked)
 
     async def attention(
         self,

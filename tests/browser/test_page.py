@@ -142,42 +142,6 @@ def test_the_page_is_light_and_loads_the_drawing_library_for_those_who_look_insi
     page.close()
 
 
-def test_no_translation_of_another_text_stays(browser: Browser, url: str) -> None:
-    page = browser.new_page()
-    page.goto(url)
-    box, output = page.get_by_label("Text", exact=True), page.locator("#translation")
-
-    def again() -> None:
-        page.get_by_role("combobox", name="From").select_option("en")
-        box.fill("the dog sleeps here")
-        expect(output).to_have_text("THE DOG SLEEPS HERE")
-        expect(page.get_by_role("alert")).to_be_hidden()
-
-    again()
-    page.get_by_role("combobox", name="From").select_option("auto")
-    box.fill("Mañana por la tarde me gustaría ir al cine con mi hermana pequeña.")
-    expect(page.get_by_role("alert")).to_contain_text("This looks like Spanish.")
-    expect(output).to_be_empty()
-    expect(page.get_by_role("button", name="Copy translation")).to_be_hidden()
-    again()
-    box.fill("dog " * 600)
-    expect(page.locator("#status")).to_contain_text("A long text is not translated as you type")
-    expect(output).to_be_empty()
-    expect(page.get_by_role("button", name="Translate", exact=True)).to_be_visible()
-    again()
-    box.fill("d" * 100_001)
-    expect(page.get_by_role("alert")).to_contain_text("1 character too long")
-    expect(output).to_be_empty()
-    again()
-    page.route("**/translate", lambda route: route.abort())
-    box.fill("the cat")
-    expect(page.get_by_role("alert")).to_have_text("The server cannot be reached.")
-    expect(output).to_be_empty()
-    page.unroute("**/translate")
-    again()
-    page.close()
-
-
 def test_the_page_works_from_the_keyboard_and_has_names_for_everything(page: Page, url: str) -> None:
     translate(page, url)
     assert page.get_by_role("heading", level=1).inner_text() == "Translucent"

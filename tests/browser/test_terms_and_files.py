@@ -1,6 +1,7 @@
 """Terms of a glossary and files, as a visitor gives them to the page, in real Chromium."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -42,9 +43,14 @@ def test_a_line_that_is_no_term_is_named(page: Page, bodies: list[tuple[str, dic
     expect(page.locator("#translation")).to_have_text("THE DOG")
     page.get_by_label("Your terms").fill("dog = chien\nhouse")
     expect(page.get_by_role("alert")).to_have_text("Line 2 of your terms has no “=”.")
-    expect(page.locator("#translation")).to_be_empty()
+    expect(page.get_by_label("Your terms")).to_have_accessible_description(re.compile("Line 2 of your terms"))
+    expect(page.locator("#translation")).to_have_text("THE DOG")
     page.get_by_label("Your terms").fill("dog = chien\n= maison")
     expect(page.get_by_role("alert")).to_have_text("Line 2 of your terms has no word before “=”.")
+    assert last(bodies, "translate")["glossary"] == [["dog", ["chien"]]]  # the other lines are used
+    page.reload()
+    unfold(page, "Options")
+    expect(page.get_by_label("Your terms")).to_have_value("dog = chien\n= maison")
     page.get_by_label("Your terms").fill("dog = chien\nhouse = maison")
     expect(page.locator("#translation")).to_have_text("THE DOG")
     expect(page.get_by_role("alert")).to_be_hidden()

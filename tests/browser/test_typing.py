@@ -53,13 +53,6 @@ def test_translation_while_typing_can_be_switched_off_for_good(
     expect(page.locator("#translation")).to_have_text("THE CAT")
 
 
-def test_a_long_text_waits_for_the_button(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
-    page.get_by_label("Text", exact=True).fill("dog " * 600)
-    expect(page.locator("#status")).to_contain_text("A long text is not translated as you type")
-    page.wait_for_timeout(1_200)
-    assert translated(bodies) == []
-
-
 def test_the_language_is_detected_and_named(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
     page.get_by_role("combobox", name="From").select_option("auto")
     expect(page.locator("#model")).to_be_disabled()
