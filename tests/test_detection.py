@@ -60,6 +60,13 @@ def test_english_sentences_are_english(english: Detector) -> None:
     assert [english.other_than(text, "en") for text in sentences] == [None] * len(sentences)
 
 
+@pytest.mark.parametrize(
+    "text", ["Hello World!", "No problem", "Q3 sales report", "Log in", "Mr Smith", "Yanni smiled."]
+)
+def test_an_unsure_guess_is_no_reason_to_doubt_a_short_text(english: Detector, text: str) -> None:
+    assert english.other_than(text, "en") is None
+
+
 def test_a_language_that_the_library_does_not_know_is_never_doubted() -> None:
     assert detector_of("en", "tlh").other_than("Die Kinder spielen im Garten.", "tlh") is None
 

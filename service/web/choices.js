@@ -4,8 +4,8 @@ import { $ } from "./dom.js";
 import { showExamples } from "./examples.js";
 import { showGlossaries } from "./glossary.js";
 import { number, t } from "./i18n.js";
-import { AUTO, isDefault, languageName, nameOfModel, pair, pivot, seen, session, source, sources, targets } from "./session.js";
-import { recent, state } from "./state.js";
+import { AUTO, isDefault, languageName, nameOfModel, pair, pivot, readers, seen, session, source, sources, targets } from "./session.js";
+import { DEFAULTS, recent, state } from "./state.js";
 import { translatesWhileTyping } from "./typing.js";
 
 // Fill a list with [value, label]; gives the value that is chosen then.
@@ -56,12 +56,23 @@ function named(codes) {
   return codes.map((code) => [code, languageName(code)]).sort((one, two) => rank(one[0]) - rank(two[0]) || one[1].localeCompare(two[1]));
 }
 
+let wish = ""; // the target that the visitor, a link or an earlier visit has chosen
+let chosen; // the target that stands for it
+
+// The targets of the language of the text: the wish, or what its reader may understand.
+function showTargets() {
+  if (state.target !== chosen) wish = state.target;
+  const possible = targets(source());
+  const wanted = [wish, ...readers(possible), DEFAULTS.target].find((code) => possible.includes(code));
+  state.target = chosen = options($("target"), named(possible), wanted);
+}
+
 // All lists and boxes, as the state has them.
 export function showChoices() {
   const detected = session.detected ? t("{language} (detected)", { language: languageName(session.detected) }) : t("Detect language");
   const known = named(sources());
   state.source = options($("source"), [[AUTO, state.source === AUTO ? detected : t("Detect language")], ...known], known.some(([code]) => code === state.source) ? state.source : AUTO);
-  state.target = options($("target"), named(targets(source())), state.target);
+  showTargets();
   $("swap").disabled = !source() || !targets(state.target).includes(source());
   showModels();
   const given = (name) => (name.includes("text") || Number.isFinite(Number(state[name])) ? state[name] : "");

@@ -13,7 +13,7 @@ import { keepKey } from "./key.js";
 import { complain, say } from "./messages.js";
 import { listenToTabs } from "./results.js";
 import { sentences, session, source } from "./session.js";
-import { here, remember, state, used } from "./state.js";
+import { here, keepPair, remember, state, used } from "./state.js";
 import { choose, clear, isCurrent, translate, typed } from "./translation.js";
 import { listenToSwitch } from "./typing.js";
 import { choose as chooseView, showView } from "./view.js";
@@ -41,6 +41,7 @@ function swap() {
   Object.assign(state, { source: into, target: from, model: "", leg: "1", layer: "", head: "" });
   write(text);
   showChoices();
+  keepPair();
   if (state.text) translate();
   else clear();
 }
@@ -94,6 +95,7 @@ export function listen({ open, begin }) {
   listenToGlossary(() => typed());
   $("clear").addEventListener("click", empty);
   $("undo").addEventListener("click", () => { write(cleared); translate(); $("text").focus(); });
+  $("anyway").addEventListener("click", () => { session.anyway = source(); translate(); });
   $("retry").addEventListener("click", () => translate());
   $("swap").addEventListener("click", swap);
   $("key").addEventListener("change", () => {
@@ -108,8 +110,9 @@ export function listen({ open, begin }) {
       if (name !== "model") Object.assign(state, { model: "", leg: "1" });
       if (name === "source") session.detected = "";
       Object.assign(state, { layer: "", head: "" });
-      if (name !== "model") used($(name).value);
       showChoices();
+      if (name !== "model") used(state[name]);
+      if (name !== "model") keepPair();
       remember();
       if (state.text) translate();
     });

@@ -9,7 +9,7 @@ import { offerFiles } from "./files.js";
 import { listen } from "./form.js";
 import { loadGlossaries } from "./glossary.js";
 import { listenToHeads } from "./heads.js";
-import { language, startLanguage, t } from "./i18n.js";
+import { startLanguage, t } from "./i18n.js";
 import { look } from "./inside.js";
 import { key } from "./key.js";
 import { askForKey, complain, say } from "./messages.js";
@@ -46,7 +46,6 @@ async function start() {
     say(session.models.length ? "" : t("No model is loaded yet. Try again in a moment."));
     if (!session.models.length) return opening.failed({ temporary: true });
     opening.succeeded();
-    if (!location.hash && language !== "en") state.target = language; // a German browser: to German
     begin();
     loadGlossaries();
   } catch (error) {

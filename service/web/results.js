@@ -13,13 +13,14 @@ export function showPivot(between, language) {
   Object.assign($("pivot-text"), { textContent: between?.text ?? "", lang: between?.language ?? "" });
 }
 
-// What should be checked: sentences for people, or [such a sentence, numbers of sentences of the translation].
+// What should be checked: sentences for people, or [such a sentence, what belongs to it: buttons, or numbers of sentences of the translation].
 export function showDoubts(found) {
   $("doubts").hidden = found.length === 0;
   $("doubts").replaceChildren(...found.map((one) => {
-    const [text, numbers = []] = [one].flat(1);
+    const [text, others = []] = [one].flat(1);
     const point = (at) => () => pointAtSentence(at - 1);
-    return made("li", {}, text, ...numbers.flatMap((at) => [" ", button(at, undefined, { onpointerenter: point(at), onfocus: point(at), onclick: point(at) })]));
+    const buttonOf = (at) => (typeof at === "number" ? button(at, undefined, { onpointerenter: point(at), onfocus: point(at), onclick: point(at) }) : at);
+    return made("li", {}, text, ...others.flatMap((at) => [" ", buttonOf(at)]));
   }));
 }
 

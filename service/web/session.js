@@ -13,6 +13,7 @@ export const session = {
   of: "", // the other fields of its request
   between: undefined, // the text between two legs, and its language
   detected: "", // the language of the text, if the visitor leaves it to the server
+  anyway: "", // the source that the visitor insists on for a text that seems to be in another language
 };
 
 export const AUTO = "auto";
@@ -23,6 +24,11 @@ export const languageName = (code) => nameOf(code, language(code)?.name);
 // The languages that one can be translated into, or all of them if it is not known yet; and those to translate from.
 export const targets = (code) => [...new Set((code ? [language(code)] : session.languages).flatMap((one) => one?.targets.filter((each) => each !== one.code) ?? []))];
 export const sources = () => session.languages.map((one) => one.code).filter((code) => targets(code).length);
+
+// Those of some languages that the browser is set to, the first one first, and English.
+const base = (code) => code.toLowerCase().split("-")[0];
+export const readers = (codes) => [...navigator.languages, "en"].map((tag) => codes.find((code) => base(code) === base(tag))).filter(Boolean);
+export const isSource = (code) => sources().some((one) => base(one) === base(code));
 
 // The language between the two legs of the chosen pair; empty if one model translates it.
 export const pivot = () => language(source())?.pivots?.[state.target] ?? "";

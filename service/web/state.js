@@ -13,14 +13,16 @@ const PAUSE = 400; // milliseconds
 const TEXT = "text"; // in the storage of this tab
 const LONGEST = 8_000; // characters of a text that an address can hold everywhere
 
+const PAIR = ["source", "target"]; // every address names them
+
 export const state = { ...DEFAULTS };
 
 export const fitsLink = () => state.text.length <= LONGEST;
 
 // The address of what is shown; it leaves out a text that is too long for one.
 export function here() {
-  const changed = Object.entries(state).filter(([name, value]) => value !== DEFAULTS[name] && (name !== "text" || fitsLink()));
-  return `${location.href.split("#")[0]}#${new URLSearchParams(changed)}`;
+  const changed = Object.entries(state).filter(([name, value]) => (value !== DEFAULTS[name] || PAIR.includes(name)) && (name !== "text" || fitsLink()));
+  return `${location.href.split(/[?#]/)[0]}#${new URLSearchParams(changed)}`;
 }
 
 let waiting;
@@ -47,11 +49,21 @@ const LANGUAGES = "languages"; // in the browser's storage
 export const recent = () => kept(LANGUAGES)?.split(",") ?? [];
 export const used = (code) => keep(LANGUAGES, [...new Set([code, ...recent()])].filter((one) => one !== "auto").slice(0, 3).join());
 
+// The languages of a visit whose address names none: the last pair that the visitor chose, or whatever the text is in.
+const CHOSEN = "pair"; // in the browser's storage
+export const keepPair = () => keep(CHOSEN, PAIR.map((name) => state[name]).join());
+
 addEventListener("pagehide", () => { if (waiting) writeAddress(); });
 
+// What the address says: after # the page's own fields, after ? those of LibreTranslate's page, which names the text q.
 export function recall() {
-  const given = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-  Object.assign(state, DEFAULTS, { text: kept(TEXT, "sessionStorage") ?? "" }, Object.fromEntries(Object.entries(given).filter(([name]) => name in DEFAULTS)));
+  const own = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  const { q: text, source, target } = Object.fromEntries(new URLSearchParams(location.search));
+  const [from = "auto", into = ""] = kept(CHOSEN)?.split(",") ?? [];
+  const named = PAIR.concat("text").some((name) => name in own);
+  const open = named ? {} : { source: source ?? (text ? "auto" : from), target: target ?? into };
+  const given = { text: text ?? kept(TEXT, "sessionStorage") ?? "", ...open, ...own };
+  Object.assign(state, DEFAULTS, Object.fromEntries(Object.entries(given).filter(([name]) => name in DEFAULTS)));
   if (!VIEWS.includes(state.view)) state.view = DEFAULTS.view;
   if (state.leg !== "2") state.leg = DEFAULTS.leg;
 }

@@ -6,7 +6,7 @@ import { again } from "./again.js";
 import { closeAlternatives, openAlternatives } from "./alternatives.js";
 import { post } from "./api.js";
 import { showChoices } from "./choices.js";
-import { $ } from "./dom.js";
+import { $, button } from "./dom.js";
 import { doubtsOf } from "./doubts.js";
 import { number, t, tn } from "./i18n.js";
 import { forgetOwn, look } from "./inside.js";
@@ -14,13 +14,14 @@ import { complain, say } from "./messages.js";
 import { changed } from "./paragraphs.js";
 import { searchFields } from "./requests.js";
 import { showDoubts, showPivot } from "./results.js";
-import { AUTO, languageName, legs, model, pivot, sentences, session, source, sources, targets } from "./session.js";
-import { remember, state, writeAddress } from "./state.js";
+import { AUTO, isSource, languageName, legs, model, pivot, readers, sentences, session, source, sources, targets } from "./session.js";
+import { keepPair, remember, state, writeAddress } from "./state.js";
 import { cancelTyped, pauseAfter, soon, translatesWhileTyping } from "./typing.js";
 import { stopDrawing } from "./view.js";
 import { forgetWords, showWords } from "./words.js";
 
 const NOTHING = { legs: [], text: "", translation: "", between: undefined, of: "" };
+const SURE = 60; // percent: a language that is less likely may be another one
 const trying = again(() => translate({ typed: true }));
 
 let translating; // the request that is under way
@@ -50,10 +51,10 @@ export function clear() {
   closeAlternatives();
   clearTimeout(announced);
   failed = false;
-  Object.assign(session, NOTHING, { detected: "" });
+  Object.assign(session, NOTHING, { detected: "", anyway: "" });
   $("translation").replaceChildren();
   $("spoken").textContent = "";
-  for (const name of ["copy-translation", "others", "error", "limit", "look", "words-hint", "inside"]) $(name).hidden = true;
+  for (const name of ["copy-translation", "others", "error", "limit", "look", "words-hint", "inside", "anyway"]) $(name).hidden = true;
   showDoubts([]);
   showPivot();
   forgetWords(state.text);
@@ -65,6 +66,7 @@ export function clear() {
 function fail(error) {
   if (error.name === "AbortError") return;
   failed = Boolean(error.temporary);
+  $("anyway").hidden = !error.anyway;
   complain(error);
   trying.failed(error);
 }
@@ -103,6 +105,7 @@ export async function translate({ typed: quietly = false } = {}) {
   const control = (translating = new AbortController());
   if (!pivot()) showPivot();
   showAge(true);
+  $("anyway").hidden = true;
   if (!quietly) say(t("Translating…"));
   try {
     if (state.source === AUTO) await detect(control.signal);
@@ -140,6 +143,8 @@ async function run(signal, quietly) {
   const [text, fields, of] = [state.text, fieldsOf(), asked()];
   const patch = quietly && session.of === of ? changed(text, session) : undefined;
   const { warnings, ...answer } = await ask(text, fields, patch, signal);
+  const strange = warnings.find(({ code, language }) => code === "source_language" && !isSource(language));
+  if (strange && !patch && session.anyway !== fields.source) throw Object.assign(new Error(unread(strange.language)), { anyway: true });
   $("translation").lang = fields.target;
   $("copy-translation").hidden = $("others").hidden = false;
   Object.assign(session, answer, { of });
@@ -182,20 +187,29 @@ export function choose(word) {
   });
 }
 
+const unread = (language) => t("This looks like {language}. This server translates from {languages}.", { language: languageName(language), languages: sources().map(languageName).join(", ") });
+
+// The language of a text among guesses. Short texts are in several languages: an unsure guess gives way to the language of
+// the text so far, or to one that the browser is set to.
+async function languageOf(guesses, signal) {
+  const [best] = guesses;
+  const usual = [session.detected, ...readers(sources())].filter(Boolean);
+  if (best?.confidence) {
+    const found = usual.map((code) => guesses.find(({ language }) => language === code)).find((guess) => guess?.confidence >= best.confidence / 2);
+    return best.confidence < SURE && found ? found.language : best.language;
+  }
+  const other = await unserved(signal);
+  if (other) throw new Error(unread(other));
+  if (/\p{L}/u.test(state.text) && usual.length) return usual[0];
+  throw new Error(t("The language of this text was not recognised. Choose it above the text: {languages}.", { languages: sources().map(languageName).join(", ") }));
+}
+
 // Find the language of the text; if it cannot be translated into the chosen one, choose another.
 async function detect(signal) {
-  const [best] = await post("detect", { q: state.text }, signal);
-  if (!best?.confidence || !targets(best.language).length) {
-    session.detected = "";
-    showChoices();
-    const languages = sources().map(languageName).join(", ");
-    const language = languageName(best?.confidence ? best.language : await unserved(signal));
-    throw new Error(language
-      ? t("This looks like {language}. This server translates from {languages}.", { language, languages })
-      : t("The language of this text was not recognised. Choose it above the text: {languages}.", { languages }));
-  }
-  if (session.detected !== best.language) Object.assign(state, { model: "", leg: "1", layer: "", head: "" });
-  session.detected = best.language;
+  const language = await languageOf(await post("detect", { q: state.text }, signal), signal);
+  if (!targets(language).length) throw new Error(unread(language));
+  if (session.detected !== language) Object.assign(state, { model: "", leg: "1", layer: "", head: "" });
+  session.detected = language;
   showChoices();
 }
 
@@ -205,10 +219,22 @@ async function unserved(signal) {
   return warnings.find(({ code }) => code === "unknown_language")?.language;
 }
 
+// Translate from another language than the one that was chosen.
+function translateFrom(language) {
+  Object.assign(state, { source: language, model: "", leg: "1", layer: "", head: "" });
+  showChoices();
+  keepPair();
+  translate();
+}
+
 // What a warning of the server says: the text seems to be in another language, or another model has translated.
 function noticeOf(warning, chosen) {
   if (warning.code === "source_language") {
-    return () => t("This looks like {language}, but it is translated from {source}.", { language: languageName(warning.language), source: languageName(chosen) });
+    const { language } = warning;
+    return () => [
+      t("This looks like {language}, but it is translated from {source}.", { language: languageName(language), source: languageName(chosen) }),
+      isSource(language) ? [button(t("Translate from {language}", { language: languageName(language) }), undefined, { onclick: () => translateFrom(language) })] : [],
+    ];
   }
   if (warning.code === "default_model_failed") {
     return () => t("The usual model has failed. {model} has translated instead.", { model: warning.model });

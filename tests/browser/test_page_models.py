@@ -26,7 +26,7 @@ def test_models_opens_a_page_that_people_can_read(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.get_by_role("link", name="Translate").click()
-    expect(page.locator("#model")).to_contain_text("Transformer")
+    expect(page.locator("#source")).to_contain_text("French")
 
 
 def test_models_are_listed_with_their_scores_on_a_test_set_that_all_have(page: Page, url: str) -> None:
@@ -49,7 +49,7 @@ def test_models_are_listed_with_their_scores_on_a_test_set_that_all_have(page: P
         route.fulfill(json=models)
 
     page.route("**/models", answer)
-    page.goto(url)
+    page.goto(f"{url}/#source=en&target=fr")
     expect(page.locator("#model")).to_contain_text("BLEU 42.9 (tatoeba)")
     expect(page.locator("#model")).to_contain_text("BLEU 41.2 (tatoeba)")
 
@@ -141,12 +141,6 @@ def test_a_pivoted_pair_shows_both_legs(browser: Browser, url_of_languages: str)
 def test_signs_of_doubt_are_shown(page: Page, url: str) -> None:
     translate(page, url, "the dog sleeps here")
     expect(page.locator("#doubts")).to_contain_text("The model was unsure. Check the translation before you use it.")
-    page.get_by_label("Text", exact=True).fill("Ich möchte morgen mit meiner Schwester ins Kino gehen.")
-    page.get_by_label("Text", exact=True).press("Control+Enter")
-    expect(page.locator("#doubts")).to_contain_text("This looks like German, but it is translated from English.")
-    page.get_by_label("Text", exact=True).fill("Mañana por la tarde me gustaría ir al cine con mi hermana pequeña.")
-    page.get_by_label("Text", exact=True).press("Control+Enter")
-    expect(page.locator("#doubts")).to_contain_text("This looks like Spanish, but it is translated from English.")
     page.get_by_label("Text", exact=True).fill("I have 500 reasons.")
     page.get_by_label("Text", exact=True).press("Control+Enter")
     expect(page.locator("#translation")).to_have_text("I HAVE 500 REASONS.")

@@ -48,7 +48,7 @@ def test_a_server_that_asks_for_a_key_gets_it_and_nobody_else(
     addresses: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("request", lambda request: addresses.append(request.url))
-    page.goto(url)
+    page.goto(f"{url}/#source=en&target=fr")
     field = page.get_by_label("API key")
     expect(field).to_be_focused()
     expect(page.locator("#status")).to_have_text("Enter your API key to begin.")
@@ -88,7 +88,7 @@ def test_a_paragraph_is_typed_and_shown_where_the_address_may_seldom_change(page
     """As in Safari, which throws at the 101st change in 30 seconds."""
     page.add_init_script(LIMITED)
     text = ("the dog sleeps here and nobody knows why it does so " * 8)[:400].strip()
-    page.goto(url)
+    page.goto(f"{url}/#source=en&target=fr")
     expect(page.locator("#model")).to_contain_text("Transformer")
     box = page.get_by_label("Text", exact=True)
     box.press_sequentially(text)
@@ -106,16 +106,17 @@ def test_an_address_that_may_not_change_at_all_stops_nothing(page: Page, url: st
     expect(page.locator("#error")).to_be_hidden()
     unfold(page, "Export")
     link = page.get_by_role("link", name="Link to this view")
-    expect(link).to_have_attribute("href", f"{url}/#text=the+dog+sleeps+here&view=heatmap")
+    expect(link).to_have_attribute("href", f"{url}/#text=the+dog+sleeps+here&source=en&target=fr&view=heatmap")
 
 
 def test_a_pasted_text_is_kept_whole_and_one_that_is_too_long_is_told_before_it_is_sent(page: Page, url: str) -> None:
-    page.goto(url)
+    page.goto(f"{url}/#source=en&target=fr")
     expect(page.locator("#count")).to_have_text("0 / 100,000 characters")
     box = page.get_by_label("Text", exact=True)
     box.fill("wort " * 6_000)
     assert len(box.input_value()) == 30_000
     expect(page.locator("#count")).to_have_text("30,000 / 100,000 characters")
+    expect(page.locator("#translation")).to_contain_text("WORT")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     box.fill("😀" * 100_001)

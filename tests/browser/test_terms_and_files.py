@@ -15,8 +15,8 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def bodies(page: Page, url: str) -> list[tuple[str, dict[str, object]]]:
-    """Open the page, and return what it posts from then on."""
-    page.goto(url)
+    """Open the page for English into French, and return what it posts from then on."""
+    page.goto(f"{url}/#source=en&target=fr")
     expect(page.locator("#model")).to_contain_text("Transformer")
     return posted(page)
 
@@ -59,7 +59,7 @@ def test_a_line_that_is_no_term_is_named(page: Page, bodies: list[tuple[str, dic
 def test_a_glossary_of_the_server_is_chosen_by_name(page: Page, url: str) -> None:
     served = [{"name": "legal", "source": "en", "target": "fr", "terms": 3}]
     page.route("**/glossaries", lambda route: route.fulfill(body=json.dumps(served), content_type="application/json"))
-    page.goto(url)
+    page.goto(f"{url}/#source=en&target=fr")
     found = posted(page)
 
     def answer(route: Route) -> None:

@@ -15,8 +15,8 @@ FRENCH = "Ma sœur ne m'a jamais dit pourquoi elle est partie si tôt."
 
 @pytest.fixture
 def bodies(page: Page, url: str) -> list[tuple[str, dict[str, object]]]:
-    """Open the page, and return what it posts from then on."""
-    page.goto(url)
+    """Open the page for English into French, and return what it posts from then on."""
+    page.goto(f"{url}/#source=en&target=fr")
     expect(page.locator("#model")).to_contain_text("Transformer")
     return posted(page)
 

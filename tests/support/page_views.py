@@ -32,7 +32,7 @@ def unfold(page: Page, name: str) -> None:
 
 def translate(page: Page, url: str, text: str = "the dog sleeps here") -> None:
     """Open the page, translate a text with the button, and wait for the figure."""
-    page.goto(f"{url}/#view=heatmap")
+    page.goto(f"{url}/#source=en&target=fr&view=heatmap")
     box = page.get_by_label("Text", exact=True)
     expect(box).to_be_focused()
     expect(page.locator("#model")).to_contain_text("Transformer")
