@@ -2,7 +2,7 @@
 // the one that is chosen takes its place.
 
 import { attention, post } from "./api.js";
-import { $, made } from "./dom.js";
+import { $, made, putBelow } from "./dom.js";
 import { t } from "./i18n.js";
 import { complain } from "./messages.js";
 import { searchFields } from "./requests.js";
@@ -71,7 +71,7 @@ export async function openAlternatives(word, use) {
     }));
     if (!near.length) $("alternatives-list").append(made("li", { tabIndex: -1 }, t("The model finds no other translation that is nearly as likely.")));
     $("alternatives-box").hidden = false;
-    $("alternatives-box").style.top = `${word.offsetTop + word.offsetHeight + 4}px`;
+    putBelow($("alternatives-box"), word);
     $("alternatives-list").querySelector("button, [tabindex]").focus();
   } catch (error) {
     complain(error);

@@ -29,6 +29,14 @@ export function bar(share) {
   return cell;
 }
 
+// Put a box below a part of a pane, as far as that can be seen.
+export function putBelow(box, part) {
+  const pane = part.closest(".pane");
+  pane.append(box);
+  const { top, bottom } = pane.getBoundingClientRect();
+  box.style.top = `${Math.min(part.getBoundingClientRect().bottom, bottom - 40) - top + 4}px`;
+}
+
 // Keys that move the focus among elements of which the Tab key reaches one.
 export function rove(event, all, back, on) {
   const at = all.indexOf(event.target);

@@ -1,7 +1,7 @@
 // The words of both boxes, in the boxes themselves: partners of the alignment light up on the other side.
 // Behind the box of the text lies a mirror with the same text, since a text box has no elements to light up.
 
-import { $, made, rove } from "./dom.js";
+import { $, made, putBelow, rove } from "./dom.js";
 import { percent, quoted, t } from "./i18n.js";
 import { isLow, reasonOf } from "./quality.js";
 
@@ -90,8 +90,7 @@ function explain(mark) {
   $("reason").hidden = !mark;
   $("reason").textContent = mark?.dataset.doubt ?? "";
   if (!mark) return;
-  mark.closest(".pane").append($("reason"));
-  $("reason").style.top = `${mark.offsetTop + mark.offsetHeight}px`;
+  putBelow($("reason"), mark);
 }
 
 // Light up a sentence on both sides.
@@ -145,6 +144,10 @@ export function listenToWords(chosen) {
     }
   });
   const text = $("text");
+  const field = text.closest(".field");
+  field.addEventListener("scroll", () => { // a long translation follows its text
+    target.scrollTop = (field.scrollTop / Math.max(field.scrollHeight - field.clientHeight, 1)) * (target.scrollHeight - target.clientHeight);
+  });
   const leave = (event) => { if (event.relatedTarget !== $("reason")) clear(); }; // the reason itself can be pointed at
   for (const one of [target, text, $("reason")]) one.addEventListener("pointerleave", leave);
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") explain(); });
