@@ -20,6 +20,8 @@ _BREAKS = "\t\n\r\v\f\x1c\x1d\x1e\x1f\u0085\u2028\u2029"
 SPACES = "".join(chr(c) for c in range(0x3001) if unicodedata.category(chr(c)) == "Zs" or chr(c) in _BREAKS)
 """Every space separator and line break. French puts U+00A0 or U+202F before ! ? : ;."""
 
+UNSEEN = "\u061c\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069"
+"""Marks of direction and word joiners, as in a pattern: nobody sees them, and models have not learnt them."""
 INVISIBLE = "\u00ad\u200b\ufeff"
 """Soft hyphen, zero-width space, byte-order mark: they carry no meaning in running text."""
 

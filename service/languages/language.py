@@ -74,7 +74,8 @@ class ShortForms:
     """Short forms with a stop that ends no sentence."""
 
     read: Mapping[str, str] = field(default_factory=dict)  # short form: the words that a model reads in its place
-    may_end: Words = ()  # also at the end of a sentence
+    kept: Words = ()  # short forms that are copied
+    may_end: Words = ()  # also at the end of a sentence, as the ones that are copied
     before_numbers: Words = ()  # without their stop, in small letters
     before_ordinals: Words = ()  # patterns; an ordinal has a stop behind these words
 
@@ -200,6 +201,7 @@ class Names:
 
     female: Words = ()  # the same number of names in the same order everywhere
     male: Words = ()
+    genitive: str = ""  # the ending of a name that possesses, without an apostrophe
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +271,7 @@ class Language:
 
     @functools.cached_property
     def names(self) -> Mapping[str, str]:
-        """Return the gender of first names, female or male; of names that are no other word and have one gender."""
+        """Return the gender of first names that are no other word: female, male or either."""
         return dict(line.split("\t") for line in self._text("names.tsv").splitlines())
 
     def _words(self, name: str) -> frozenset[str]:

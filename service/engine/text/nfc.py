@@ -12,10 +12,9 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
+from service.bundle.vocabulary import UNSEEN
 from service.engine.text.edits import NONE, Edit, Edits
 
-UNSEEN = "\u061c\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069"
-"""Marks of direction and word joiners, as in a pattern: nobody sees them, and models have not learnt them."""
 _UNSEEN = re.compile(f"[{UNSEEN}]")
 LONGEST_RUN = 30  # combining marks in a row
 JOINER = "\u034f"  # COMBINING GRAPHEME JOINER: it is invisible, and marks are not sorted across it

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from service.bundle.line_breaks import has_breaks, in_lines
 from service.bundle.wrapping import Span
 from service.engine.text.draft import Draft, moved
-from service.engine.text.edits import Edit, Edits
-from service.engine.text.respelling import respelled
+from service.engine.text.edits import Edit, Edits, letter_edits
+from service.engine.text.respelling import respelled, usual_spelling
 from service.engine.text.short_strings import short_string
 from service.engine.text.stand_in_step import TermReading, with_stand_ins
-from service.engine.text.style import PLAIN
+from service.engine.text.style import PLAIN, WORD, is_within
 from service.engine.text.tokenizer import Decoded, Tokenizer, Tokenizers
 from service.engine.types import Token
 from service.engine.values.constraints import ValueConstraints
@@ -93,6 +93,8 @@ class Reading:
         own = 0 if lines else shift
         begin = own if style is PLAIN else 0
         decoded = self._with_values(ids, tokenizer, begin) if self.values else tokenizer.locate(ids, begin)
+        if style.small_in:
+            decoded = _begun_small(decoded, tokenizer, style.small_in)
         decoded = decoded if style is PLAIN else style.write(decoded, own)
         if not lines:
             return decoded
@@ -213,6 +215,18 @@ class Reading:
         )
 
 
+def _begun_small(decoded: Decoded, tokenizer: Tokenizer, language: str) -> Decoded:
+    """Return a translation whose first word has no capital, unless its language writes the word so everywhere."""
+    text = decoded.text
+    word = WORD.match(text)
+    if word is None or not (word[0].istitle() or len(word[0]) == 1) or is_within(0, decoded.values):
+        return decoded
+    usual = usual_spelling(word[0].lower(), [word.span()], tokenizer, language, sentence=False)
+    edits = Edits(letter_edits(word[0], usual))
+    written = edits.edited(text)
+    return Decoded(written, edits.tokens_of_new(decoded.tokens, written), decoded.values)
+
+
 def _without(text: str, spans: Iterable[Span]) -> str:
     """Return a text with a blank in the place of each range."""
     return Edits(Edit(start, end, " ") for start, end in spans).edited(text)
@@ -227,7 +241,8 @@ def _written(value: Value, own: str, begins: bool) -> str:
     if not value.is_soft:
         return value.written
     forms = (value.written, *value.others)
-    form = next((form for form in forms if form.casefold() == own.casefold()), value.written)
+    read = zip(value.stand_in[1:] or forms, forms, strict=False)  # a stand-in has as many forms as what it stands for
+    form = next((form for written, form in read if written.casefold() == own.casefold()), value.written)
     capital = own[:1].isupper() or (value.start == 0 and value.text[:1].isupper())
     return form[:1].upper() + form[1:] if begins and capital else form
 

@@ -32,6 +32,8 @@ _CAPITALS = re.compile(rf"[{_UPPER}]\W?[{_UPPER}]")
 _MARKS = ".!?…"
 _SPACED = re.compile(r"[ \u00a0\u202f][.!?…]")
 _SMALL = re.compile(rf"\W*[^\W\d_{_UPPER}]")
+_CAPITAL = "[A-Z\u00c0-\u00d6\u00d8-\u00de]"
+_WRONG_CAPITALS = re.compile(rf"{_CAPITAL}{{2,3}}[^\W\d_A-Z]{{2,}}|[^\W\d_A-Z]{_CAPITAL}{{2,}}")
 _PART = re.compile(r"[^\W\d_]+")  # of a word with apostrophes
 _AROUND = " \u00a0\u202f\t\"'“”»«()[]–—-"  # what may stand between a mark and the next sentence
 
@@ -67,7 +69,7 @@ def respelled(draft: Draft, languages: tuple[str, str], tokenizer: Words) -> Dra
     careless = not capitals and text[-1:] in _MARKS and _knows_capitals(text, tokenizer)
     read = text
     spans = [word.span() for word in words]
-    loud = [] if capitals else [number for number, word in enumerate(words) if _is_emphasised(word[0], tokenizer)]
+    loud = [] if capitals else [number for number, word in enumerate(words) if is_loud(word[0], tokenizer)]
     if is_all_small(text, spans, tokenizer, language):
         read = with_capitals(text, spans, tokenizer, language)
     elif capitals or loud:
@@ -154,7 +156,8 @@ def usual_spelling(
         before.lower() in capitals.personal or _begins(text[max(0, start - NEAR) : start], capitals.after)
         for before, (start, _) in zip(["", *own], words, strict=False)
     ]
-    begins[:1] = [sentence]
+    if words and not any(map(str.isalnum, text[: words[0][0]])):
+        begins[0] = sentence
     plain = lacks_accents(text, language)
     small = (
         (words[at], _small(own[at], own[at - 1] if at else "", tokenizer, language, first=begins[at], plain=plain))
@@ -188,12 +191,16 @@ def is_in_capitals(words: Sequence[str], tokenizer: Words) -> bool:
     return len(letters) > LONGEST_ACRONYM or len(tokenizer.word(letters.lower())) == 1
 
 
-def _is_emphasised(word: str, tokenizer: Words) -> bool:
-    """Return whether a word in capitals is one that the vocabulary knows in small letters: no acronym or name."""
-    if not word.isupper() or len(word) < LEAST_EMPHASISED:
+def is_loud(word: str, tokenizer: Words) -> bool:
+    """Return whether a word in capitals, or with wrong ones (HAllo), is one that the vocabulary knows in small letters.
+
+    Acronyms and names are not.
+    """
+    is_wrong = _WRONG_CAPITALS.fullmatch(word) is not None
+    if not is_wrong and (not word.isupper() or len(word) < LEAST_EMPHASISED):
         return False
-    known = min(len(tokenizer.word(each)) for each in (word.lower(), word.capitalize()))
-    return known < len(tokenizer.word(word)) and known <= (1 if len(word) < LEAST_OF_TWO else 2)
+    known = min(len(tokenizer.word(spelled)) for spelled in (word.lower(), word.capitalize()))
+    return known < len(tokenizer.word(word)) and known <= (1 if len(word) < LEAST_OF_TWO and not is_wrong else 2)
 
 
 def _small(word: str, before: str, tokenizer: Words, language: str, *, first: bool, plain: bool) -> str:

@@ -12,17 +12,19 @@ from dataclasses import dataclass, replace
 from service.bundle.wrapping import Span, is_translatable, outside, trimmed, without_long_words, wrap
 from service.engine.cancellation import while_wanted
 from service.engine.text.draft import Draft
+from service.engine.text.line_parts import trailing_tags
 from service.engine.text.reading import Reading
 from service.engine.text.respelling import may_be_respelled, respelled
-from service.engine.text.segmenter import list_marker, split_sentences
+from service.engine.text.segmenter import between_parts, list_marker, split_sentences
 from service.engine.text.short_strings import in_small_letters, is_short_line, may_be_short, short_string
 from service.engine.text.stand_in_step import with_stand_ins
 from service.engine.text.tokenizer import Tokenizers, check_text
 from service.engine.values.finder import ValueRules, find_values
+from service.engine.values.people import find_people
 from service.engine.values.places import find_places
 from service.engine.values.stand_ins import CUT_KINDS
 from service.engine.values.terms import Glossary, with_terms
-from service.engine.values.unknown_words import unknown_words
+from service.engine.values.unknown_words import kept_forms, unknown_words
 from service.engine.values.value import Kind, Value, shifted
 
 
@@ -52,6 +54,7 @@ class Reader:
         values: Sequence[Value] = ()
         if rules is not None:
             values = with_terms(find_values(text, rules), unknown_words(text, self.tokenizers.source.knows))
+            values = with_terms(values, kept_forms(text, rules.source))
         return values if glossary is None else with_terms(values, glossary.find(text, self.options.language))
 
     def after(self, draft: Draft | None, steps: Sequence["Step"]) -> Draft | None:
@@ -86,18 +89,21 @@ def sentence_spelled(draft: Draft, reader: Reader) -> Draft | None:
     return respelled(draft, (rules.source, rules.target), reader.tokenizers.source) or draft
 
 
-def with_places(draft: Draft, reader: Reader) -> Draft | None:
-    """Return a draft with its cities and countries, which are read the same whatever stands around the sentence."""
-    rules = reader.options.values
-    places = () if rules is None else draft.at_text(find_places(draft.spelled, rules.source, rules.target))
-    return replace(draft, values=with_terms(draft.values, places)) if places else draft
+def with_names(draft: Draft, reader: Reader) -> Draft | None:
+    """Return a draft with its places and people, who are read the same whatever stands around the sentence."""
+    rules, spelled = reader.options.values, draft.spelled
+    if rules is None:
+        return draft
+    people = [*find_people(spelled, rules.source, rules.target)]
+    names = with_terms([*find_places(spelled, rules.source, rules.target)], people)
+    return replace(draft, values=with_terms(draft.values, draft.at_text(names))) if names else draft
 
 
 def with_values_as_spelled(draft: Draft, reader: Reader) -> Draft | None:
     """Return a draft with the values of its spelled text: `%D` is one in small letters only."""
     if not draft.spelling:
         return draft
-    return with_places(replace(draft, values=draft.at_text(reader.values_of(draft.spelled))), reader)
+    return with_names(replace(draft, values=draft.at_text(reader.values_of(draft.spelled))), reader)
 
 
 def stood_in(draft: Draft, reader: Reader) -> Draft | None:
@@ -105,10 +111,10 @@ def stood_in(draft: Draft, reader: Reader) -> Draft | None:
     return with_stand_ins(draft, reader.tokenizers.target) if draft.values else draft
 
 
-AS_IT_IS: tuple[Step, ...] = (with_places, stood_in)
+AS_IT_IS: tuple[Step, ...] = (with_names, stood_in)
 AS_SPELLED: tuple[Step, ...] = (with_values_as_spelled, stood_in)
-STEPS: tuple[Step, ...] = (with_places, sentence_spelled, *AS_SPELLED)
-OF_STRINGS: tuple[Step, ...] = (with_places, string_spelled)  # and then AS_SPELLED
+STEPS: tuple[Step, ...] = (with_names, sentence_spelled, *AS_SPELLED)
+OF_STRINGS: tuple[Step, ...] = (with_names, string_spelled)  # and then AS_SPELLED
 
 
 def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> list[Reading]:
@@ -117,8 +123,10 @@ def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOp
     reader = Reader(tokenizers, segmentation)
     rules = segmentation.values if segmentation.respell else None
     values = reader.values_of(text)
-    if rules is not None and may_be_short(text):
-        whole = trimmed(text, list_marker(text), len(text))
+    in_parts = segmentation.split and may_be_short(text) and between_parts(text, (0, len(text)), values)
+    if rules is not None and may_be_short(text) and not in_parts:
+        tags = trailing_tags(text, 0, len(text), values)
+        whole = trimmed(text, list_marker(text), tags[0][0] if tags else len(text))
         if whole and (string := _string(text, whole[0], values, reader)):
             return [string]
     steps = STEPS if rules is not None and may_be_respelled(text, rules.source) else AS_IT_IS

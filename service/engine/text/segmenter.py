@@ -17,6 +17,7 @@ import sentencex
 from service.bundle.line_breaks import joined_lines
 from service.bundle.wrapping import LINK, WORD, Span, may_hold_link, outside
 from service.engine.cancellation import check_wanted
+from service.engine.text.line_parts import points, separators, trailing_tags
 from service.engine.text.nfc import has_long_run
 from service.engine.text.short_forms import ends_before_number, ends_ordinal, ends_short_form
 from service.engine.values.stand_ins import CUT_KINDS
@@ -41,8 +42,18 @@ def split_sentences(text: str, language: str, values: Sequence[Value] | None = N
     for start, end in joined_lines(text, [line.span() for line in _LINE.finditer(text)]):
         if values is not None:
             of_line = values[bisect_left(values, start, key=_start) : bisect_left(values, end, key=_start)]
-        spans.extend(_sentences_of_line(text, (list_marker(text, start, end), end), language, of_line))
+        between = between_parts(text, (start, end), of_line or ())
+        begin = list_marker(text, start, end)
+        for part in outside(text, begin, end, between) if between else [(begin, end)]:
+            spans.extend(_sentences_of_line(text, part, language, of_line))
     return spans
+
+
+def between_parts(text: str, line: Span, values: Sequence[Value]) -> list[Span]:
+    """Return what stands between the parts of a line that are translated apart: separators, or marks of points."""
+    start, end = line
+    begin = list_marker(text, start, end)
+    return points(text, (start, begin), end) or separators(text, begin, end, values)
 
 
 def list_marker(text: str, start: int = 0, end: int | None = None) -> int:
@@ -106,12 +117,14 @@ def _left_alone(text: str, start: int, end: int, values: Sequence[Value] | None)
     if values is None:
         links = [link.span() for link in LINK.finditer(text, start, end)] if may_hold_link(part) else []
     else:
-        links = [(v.start, v.end) for v in _overlapping(values, start, end) if v.kind in CUT_KINDS and start <= v.start]
+        within = _overlapping(values, start, end)
+        links = [(value.start, value.end) for value in within if value.kind in CUT_KINDS and start <= value.start]
+        links += trailing_tags(text, start, end, within)
     if not has_long_run(part):
         return links
     words = [word.span() for word in WORD.finditer(text, start, end) if has_long_run(word[0])]
-    within = [link for link in links if not any(word[0] <= link[0] < word[1] for word in words)]
-    return sorted([*words, *within])
+    others = [link for link in links if not any(word[0] <= link[0] < word[1] for word in words)]
+    return sorted([*words, *others])
 
 
 def _may_end(text: str, begin: int, position: int, language: str) -> bool:

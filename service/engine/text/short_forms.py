@@ -15,8 +15,9 @@ _DAY = re.compile(r"(?<!\d)\d{1,2}\.\s+$")
 
 
 @functools.cache
-def _pattern(language: Language) -> re.Pattern[str] | None:
-    forms = language.short_forms.read
+def _pattern(language: Language, *, kept: bool = False) -> re.Pattern[str] | None:
+    """Return the short forms for which words are read; `kept`: also those that are copied."""
+    forms = [*language.short_forms.read, *(language.short_forms.kept if kept else ())]
     if not forms:
         return None
     longest_first = sorted(map(re.escape, forms), key=len, reverse=True)
@@ -47,12 +48,12 @@ def short_forms(text: str, language: str) -> list[tuple[Span, str]]:
 def ends_short_form(text: str, begin: int, position: int, language: str) -> bool:
     """Return whether the stop before a place is that of a short form within a sentence."""
     known = language_of(language)
-    pattern = _pattern(known)
+    pattern, may_end = _pattern(known, kept=True), (*known.short_forms.may_end, *known.short_forms.kept)
     if pattern is None:
         return False
     for match in pattern.finditer(text, begin, position + LONGEST):
         if match.start() < position and not text[match.end() : position].strip():
-            return match[0] not in known.short_forms.may_end or not text[position : position + 1].isupper()
+            return match[0] not in may_end or not text[position : position + 1].isupper()
     return False
 
 

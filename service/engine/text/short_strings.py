@@ -12,15 +12,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from service.bundle.vocabulary import INVISIBLE
+from service.bundle.vocabulary import INVISIBLE, UNSEEN
 from service.bundle.wrapping import Span
 from service.engine.text.articles import begins_with_article
 from service.engine.text.draft import Draft, Words
 from service.engine.text.edits import Edit, Edits, letter_edits
-from service.engine.text.nfc import UNSEEN
+from service.engine.text.line_parts import SEPARATOR
 from service.engine.text.respelling import (
+    LEAST_OF_SENTENCE,
     is_all_small,
     is_in_capitals,
+    is_loud,
     letters_of,
     short_forms_of,
     usual_spelling,
@@ -46,7 +48,8 @@ _ENTITY = re.compile(r"&#?\w{1,31};")
 _UNSEEN = re.compile(f"[{UNSEEN}{INVISIBLE}]")
 _SENTENCE_END = re.compile(rf"[.!?。！？]['\"»”’)\]{UNSEEN}{INVISIBLE}]*$")
 _ENDS = frozenset(".!?。！？")
-_LINE_START, _LINE_END = re.compile(r"(?:^|[\n\r])\s*(?:\d{1,3}[.)])?[^\w\n\r]*$"), re.compile(r"\s*(?:[\n\r]|$)")
+_LINE_START = re.compile(rf"(?:^|[\n\r]|{SEPARATOR})\s*(?:\d{{1,3}}[.)])?[^\w\n\r]*$")
+_LINE_END = re.compile(rf"\s*(?:[\n\r]|$)|{SEPARATOR}")
 _BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -119,8 +122,10 @@ def short_string(draft: Draft, languages: tuple[str, str], tokenizer: Words) -> 
         small = usual_spelling(text, parts, tokenizer, languages[0])
     elif len(parts) == len(words) and is_all_small(text, parts, tokenizer, languages[0]):
         small = with_capitals(text, parts, tokenizer, languages[0])
-    elif language_of(languages[0]).capitals.titles and len(parts) == len(words):
-        small = _of_title(text, parts, tokenizer)
+    elif loud := [number for number, (start, end) in enumerate(parts) if is_loud(text[start:end], tokenizer)]:
+        small = usual_spelling(text, parts, tokenizer, languages[0], chosen=loud)
+    elif language_of(languages[0]).capitals.titles:
+        small = _of_title(text, parts, tokenizer, begins=parts[:1] == words[:1])
     no_stop = 0 < len(words) <= MOST_WORDS
     forms = short_forms_of(text, languages[0], protected)
     edits = letters_of(small or text, without(parts, forms), languages[0], respelled=small is not None) + forms
@@ -136,6 +141,7 @@ def short_string(draft: Draft, languages: tuple[str, str], tokenizer: Words) -> 
         mark="" if mark is None else text[mark],
         letter="" if mark is None else text[mark + 1],
         tail="" if tail is None else _tail(tail[0], languages[1]),
+        small_in=languages[1] if 0 < len(words) < LEAST_OF_SENTENCE and text[words[0][0]].islower() else "",
         no_marks="" if not no_stop else "." if "!" in spelling.edited(text) else ".!",
         no_article_of=languages[1] if is_title and not begins_with_article(text, languages[0]) else "",
     )
@@ -165,14 +171,14 @@ def _accelerator(text: str, end: int, protected: Sequence[Span]) -> int | None:
     return found[0]
 
 
-def _of_title(text: str, words: Sequence[Span], tokenizer: Words) -> str | None:
+def _of_title(text: str, words: Sequence[Span], tokenizer: Words, *, begins: bool) -> str | None:
     """Return a title with a capital for each word in small letters, but for the first; None for any other text.
 
     A title has only words that the vocabulary knows in small letters: others, such as Smith, are names. The text keeps
-    its length.
+    its length. `begins`: whether the first of the words begins it.
     """
     own = [text[start:end] for start, end in words]
-    if not any(word[0].isupper() for word in own[1:]):
+    if not any(word[0].isupper() for word in own[int(begins) :]):
         return None
     if any(len(word) > LONGEST_SMALL_WORD and not word[0].isupper() for word in own):
         return None
@@ -184,7 +190,7 @@ def _of_title(text: str, words: Sequence[Span], tokenizer: Words) -> str | None:
         known, unknown = len(tokenizer.word(word)), len(tokenizer.word(low))
         if len(low) != len(word) or (unknown > 1 and unknown >= known):
             return None
-        small = small if number == 0 else small[:start] + low + small[end:]
+        small = small if begins and number == 0 else small[:start] + low + small[end:]
     return small
 
 

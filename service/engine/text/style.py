@@ -18,6 +18,7 @@ class Style:
 
     capitals: bool = False  # in capitals
     capital: bool = False  # with a capital at its beginning
+    small_in: str = ""  # the target language, if it begins with a small letter unless its first word has a capital
     mark: str = ""  # of the keyboard shortcut
     letter: str = ""  # after the mark
     tail: str = ""  # as the target language writes it

@@ -15,7 +15,7 @@ _SECOND_WORD = re.compile(r"\.?[ -][A-Zas]\w+")
 def _places(language: Language) -> dict[str, dict[str, str]]:
     """Return the places of a language by the first word and the whole name that it has for them, also in capitals."""
     found: dict[str, dict[str, str]] = {}
-    for place, (name, _) in reversed(language.place_names.items()):
+    for place, (name, _) in reversed([*language.place_names.items()]):
         for spelling in {name, name if name in language.places.ambiguous else name.upper()}:
             found.setdefault(re.split("[. -]", spelling)[0], {})[spelling] = place
     return found

@@ -4,14 +4,19 @@ A model reads such a letter as bytes, which it has hardly seen, and then loses t
 *eský*, and Hebrew words as emoji. The same is true of `²` and `®` in vocabularies that never join them to letters.
 """
 
+import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
+from service.bundle.vocabulary import UNSEEN
 from service.engine.values.value import Kind, Value
+from service.languages import Language, language_of
 
 LONGEST = 64  # characters of a word that is composed: long runs of combining marks are slow to sort
 _BLANKS = re.compile(r"[ \u00a0\u202f]*")
+_RARE = frozenset("‰‱§¶†‡•‣⁃′″※")  # marks that are symbols
+_KNOWN = frozenset("°€£")
 _ACCENT = re.compile(r"[\u0300-\u036f]")  # written after its letter, as macOS does
 
 
@@ -24,12 +29,32 @@ def unknown_words(text: str, is_known: Callable[[str], bool]) -> list[Value]:
         return []
 
     def is_unknown(character: str) -> bool:
-        return _may_be_unknown(character) and not is_known(character)
+        return _is_symbol(character) or (_may_be_unknown(character) and not is_known(character))
 
     unknown = frozenset(filter(is_unknown, set(text)))
     if not unknown and not _ACCENT.search(text):
         return []
     return [*_in_a_row(text, _words(text, unknown, is_unknown))]
+
+
+def kept_forms(text: str, language: str) -> list[Value]:
+    """Return the short forms of a text that are copied: Jr., et al."""
+    pattern = _kept(language_of(language))
+    found = () if pattern is None or "." not in text else pattern.finditer(text)
+    return [Value(Kind.WORD, match.start(), match.end(), match[0], match[0]) for match in found]
+
+
+@functools.cache
+def _kept(language: Language) -> re.Pattern[str] | None:
+    forms = "|".join(map(re.escape, language.short_forms.kept))
+    return re.compile(rf"(?<![\w.])(?:{forms})(?!\w)") if forms else None
+
+
+def _is_symbol(character: str) -> bool:
+    """Return whether a character is a symbol that no text explains, although vocabularies have it: ≥, •, an icon."""
+    return character in _RARE or (
+        character > "\x7f" and character not in _KNOWN and unicodedata.category(character) in ("Co", "Sm")
+    )
 
 
 def _may_be_unknown(character: str) -> bool:
@@ -45,7 +70,7 @@ def _words(text: str, unknown: frozenset[str], is_unknown: Callable[[str], bool]
     """Yield the words with unknown letters."""
     marks = {character for character in set(text) if unicodedata.category(character)[0] == "M"}  # no \w, but of a word
     letters = re.escape("".join(sorted(unknown | marks)))
-    for word in re.finditer(rf"[\w{letters}]+(?:['’-][\w{letters}]+)*", text):
+    for word in re.finditer(rf"[{UNSEEN}]*[\w{letters}]+(?:['’-][\w{letters}]+)*[{UNSEEN}]*", text):
         is_short_and_accented = len(word[0]) <= LONGEST and _ACCENT.search(word[0])
         composed = unicodedata.normalize("NFC", word[0]) if is_short_and_accented else ""
         if not unknown.isdisjoint(word[0]) or any(map(is_unknown, composed)):

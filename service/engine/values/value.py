@@ -23,6 +23,7 @@ class Kind(StrEnum):
     EMOJI = "emoji"
     MARKED = "marked"
     PLACE = "place"
+    PERSON = "person"
     TERM = "term"
 
 

@@ -168,3 +168,11 @@ def test_a_title_without_an_article_gets_none(text: str, translation: str, targe
 def test_lines_of_a_few_words_are_found(text: str, line: str, whole: bool) -> None:
     start = text.index(line)
     assert is_short_line(text, start, start + len(line)) is whole
+
+
+@pytest.mark.parametrize(
+    ("text", "read"), [("FIle", "file"), ("Open the FIle", "Open the file"), ("PDFs", "PDFs"), ("iPhone", "iPhone")]
+)
+def test_wrong_capitals_are_typing_errors_if_the_vocabulary_knows_the_word(text: str, read: str) -> None:
+    assert known_short(text).spelled.lower() == read.lower()
+    assert (known_short(text).spelled == text) is (read == text)

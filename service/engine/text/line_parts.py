@@ -1,0 +1,55 @@
+"""Parts of a line that are translated apart: those of a title, the points of a list, and the tags behind a text.
+
+The functions return the ranges between the parts, which stay as they are.
+"""
+
+import re
+from collections.abc import Sequence
+
+from service.bundle.wrapping import Span
+from service.engine.values.value import Kind, Value
+
+LONGEST_TITLE = 200  # characters
+SEPARATOR = r"\s(?:[|/>»›→⇒·•●▪⋅‣⁃]|\\|[\ue000-\uf8ff])\s|;\s"
+_SEPARATOR = re.compile(SEPARATOR)
+_ENDS = re.compile(r"[.!?。！？]['\"»”’)\]]*\s*$|[.!?]\s")
+_POINT = re.compile(r"(?<!\S)(\(?)(\d{1,2}|[a-z])\)(?=\s)")
+_TAGS = frozenset({Kind.MENTION, Kind.EMOJI})
+_BLANKS = re.compile(r"[\s\u200d\ufe0f]*")
+LEAST_TAGS = 2  # one alone may be a word of its sentence
+
+
+def separators(text: str, start: int, end: int, values: Sequence[Value] = ()) -> list[Span]:
+    """Return the separators of a title such as *Red | Green | Blue*, outside of values; none of a sentence."""
+    if end - start > LONGEST_TITLE or _ENDS.search(text[start:end]) or "«" in text[start:end]:
+        return []
+    spans = [found.span() for found in _SEPARATOR.finditer(text, start, end)]
+    return [span for span in spans if not any(value.start < span[1] and span[0] < value.end for value in values)]
+
+
+def points(text: str, marker: Span, end: int) -> list[Span]:
+    """Return the marks of the further points of a list in one line, behind the marker at its beginning."""
+    first = _POINT.search(text, marker[0], end)
+    if first is None or first.end() > marker[1]:
+        return []
+    spans: list[Span] = []
+    number = first[2]
+    for found in _POINT.finditer(text, marker[1], end):
+        if found[1] == first[1] and found[2] == _next(number):
+            spans.append(found.span())
+            number = found[2]
+    return spans
+
+
+def trailing_tags(text: str, start: int, end: int, values: Sequence[Value]) -> list[Span]:
+    """Return the range of several hashtags, mentions or emoji at the end of a sentence."""
+    first, count = end, 0
+    for value in reversed(values):
+        if value.kind not in _TAGS or value.start < start or not _BLANKS.fullmatch(text, value.end, first):
+            break
+        first, count = value.start, count + 1
+    return [(first, end)] if count >= LEAST_TAGS else []
+
+
+def _next(mark: str) -> str:
+    return str(int(mark) + 1) if mark.isdecimal() else chr(ord(mark) + 1)
