@@ -52,6 +52,8 @@ def sentence_of(value: Json) -> SentenceDetail:
         values=value.get("values"),
         quality=value["quality"],
         kept_source=value.get("kept_source", False),
+        lost=tuple(value.get("lost") or ()),
+        added=tuple(value.get("added") or ()),
     )
 
 

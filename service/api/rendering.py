@@ -1,7 +1,7 @@
 """The engine's results as JSON values."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -67,11 +67,24 @@ def render_sentence(sentence: SentenceDetail) -> dict[str, Any]:
         "alignment": render_pairs(sentence.alignment),
         "word_alignment": render_pairs(sentence.word_alignment),
         "finish_reason": sentence.finish_reason,
+        "coverage": {
+            side: _covered(words, {link[number] for link in sentence.word_alignment})
+            for number, (side, words) in enumerate(
+                (("source", sentence.source_words), ("target", sentence.target_words))
+            )
+        },
         "quality": None if sentence.quality is None else finite(sentence.quality),
     }
     if sentence.kept_source:
         rendered["kept_source"] = True
+    rendered |= {name: list(parts) for name, parts in (("lost", sentence.lost), ("added", sentence.added)) if parts}
     return rendered if sentence.values is None else {**rendered, "values": sentence.values}
+
+
+def _covered(words: Sequence[str], linked: Container[int]) -> float:
+    """Return the share of words, without punctuation, that are linked to a word of the other side."""
+    counted = [number in linked for number, word in enumerate(words) if any(map(str.isalnum, word))]
+    return round(sum(counted) / len(counted), DIGITS) if counted else 1.0
 
 
 def render_details(translation: Translation) -> dict[str, Any]:

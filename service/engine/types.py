@@ -117,6 +117,8 @@ class SentenceDetail:
     values: ValuePath | None = None  # how its values were kept; None: it has none
     quality: float | None = None  # the probability that a reader would call it usable; None: the model gives none
     kept_source: bool = False  # its quality is too low, so the target is its source, without log-probabilities
+    lost: tuple[str, ...] = ()  # numbers, values, months, days and names that the translation lacks
+    added: tuple[str, ...] = ()  # numbers that the source lacks
     # Of the path from the tokens of its source to those of its target, closed by </s>; in this process only.
     scores: ScoringResult | None = field(default=None, compare=False, repr=False)
     # The range of each value in the caller's text, and in Translation.text; in this process only.
@@ -134,6 +136,8 @@ class SentenceQuality:
     signals: tuple[float, ...]  # the values of service.bundle.confidence.SIGNALS
     low: bool = False  # below min_quality
     kept_source: bool = False
+    lost: tuple[str, ...] = ()  # numbers, values, months, days and names that the translation lacks
+    added: tuple[str, ...] = ()  # numbers that the source lacks
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,13 @@ class WordedSideSchema(SideSchema):
     words: list[str] = Field(description="The words of the text, by the rule of docs/attention.md")
 
 
+class CoverageSchema(Schema):
+    """Shares of words, without punctuation."""
+
+    source: float = Field(ge=0, le=1)
+    target: float = Field(ge=0, le=1)
+
+
 class SentenceSchema(Schema):
     """One translated sentence."""
 
@@ -76,6 +83,7 @@ class SentenceSchema(Schema):
     alignment: Points = Field(description="Pairs of positions in `source.tokens` and `target.tokens`")
     word_alignment: Points = Field(description="The same, in `source.words` and `target.words`")
     finish_reason: Literal["eos", "length"] = Field(description="`length`: ended at the length limit")
+    coverage: CoverageSchema = Field(description="Shares of the words that `word_alignment` links to the other side")
     values: Literal["search", "retry", "copied"] | None = Field(
         None,
         description="How the values of the sentence were kept: in the search, in a wider second search, or copied "
@@ -88,6 +96,14 @@ class SentenceSchema(Schema):
     )
     kept_source: bool = Field(
         False, description="Below `min_quality` and not translated: `target` is the source, without log-probabilities"
+    )
+    lost: list[str] | None = Field(
+        None,
+        description="Numbers, values, months, days and names of the source that the translation lacks, which lowers "
+        "`quality`; absent if it lacks none",
+    )
+    added: list[str] | None = Field(
+        None, description="Numbers of the translation that the source lacks, which lowers `quality`; absent if none"
     )
 
 

@@ -187,7 +187,8 @@ class SentenceRuns:
         """Return the translations of texts from those of their sentences, with the quality of each sentence."""
         pair, options = self.pair, self.options
         confidence = None if options.target_prefix else pair.manifest.confidence  # fitted on the model's own words
-        quality = QualityOptions(confidence, options.min_quality, options.keep_source)
+        languages = pair.info.source_language, pair.info.target_language
+        quality = QualityOptions(confidence, options.min_quality, options.keep_source, languages)
         translations = [
             assemble(text, own, pair.tokenizers, pair.align.threshold, options.alternatives, quality)
             for text, own in zip(texts, results, strict=True)

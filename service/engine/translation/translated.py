@@ -15,6 +15,7 @@ from service.engine.cancellation import while_wanted
 from service.engine.jobs import FloatArray, Hypothesis, ScoringResult, SearchTrace
 from service.engine.text.reading import Reading
 from service.engine.text.tokenizer import Tokenizer, Tokenizers
+from service.engine.translation.losses import LOWERED, NOTHING, losses_of
 from service.engine.types import SentenceDetail, SentenceQuality, Token, Translation, ValuePath
 
 Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and the position of the text in the text of the tokens
@@ -93,20 +94,27 @@ class QualityOptions:
     confidence: Confidence | None = None  # None: the model gives no quality
     min_quality: float | None = None
     keep_source: bool = False
+    languages: tuple[str, str] = ("", "")
 
-    def judge(self, source: str, translation: str, source_tokens: int, logprobs: Sequence[float]) -> SentenceQuality:
+    def judge(self, sentence: Reading, translation: str, logprobs: Sequence[float]) -> SentenceQuality:
         """Return the quality of a sentence's translation, whose place in the whole translation is not known yet."""
-        signals = signals_of(source, translation, source_tokens, logprobs)
+        source = sentence.text
+        signals = signals_of(source, translation, len(sentence.ids), logprobs)
         quality = None if self.confidence is None else self.confidence.quality(signals)
+        losses = losses_of(source, translation, sentence.values, self.languages)
+        if quality is not None and losses is not NOTHING:
+            quality *= LOWERED
         low = quality is not None and self.min_quality is not None and quality < self.min_quality
         kept = low and self.keep_source
-        return SentenceQuality(source, source if kept else translation, None, quality, signals, low, kept)
+        own = NOTHING if kept else losses
+        target = source if kept else translation
+        return SentenceQuality(source, target, None, quality, signals, low, kept, own.lost, own.added)
 
 
 def with_quality(detail: SentenceDetail, found: SentenceQuality) -> SentenceDetail:
     """Return the details of a sentence with its quality; a sentence that keeps its source is aligned with itself."""
     if not found.kept_source:
-        return replace(detail, quality=found.quality)
+        return replace(detail, quality=found.quality, lost=found.lost, added=found.added)
     shift = detail.target_start - detail.source_start
     tokens = tuple(replace(token, start=token.start + shift, end=token.end + shift) for token in detail.source_tokens)
     plain = [place for place, token in enumerate(tokens) if token.special is None]
@@ -139,7 +147,7 @@ def assemble(
     """
     best = [result.sentence.translated(result.ids, tokenizers.target) for result in while_wanted(results)]
     qualities = [
-        quality.judge(result.sentence.text, translation, len(result.sentence.ids), result.logprobs)
+        quality.judge(result.sentence, translation, result.logprobs)
         for result, translation in zip(results, best, strict=True)
     ]
     spans = [(result.sentence.start, result.sentence.end) for result in results]

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from service.api.rendering import render_sentence
 from service.api.state import Service
+from service.engine.types import SentenceDetail, Token
 from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
 
@@ -99,3 +101,18 @@ async def test_a_translation_is_answered_if_its_language_cannot_be_checked(
     answer = await translated(client, q=GOOD)
     assert "warnings" not in answer
     assert answer["translatedText"] == GOOD.upper()
+
+
+def test_a_sentence_says_what_it_has_lost_and_which_words_are_linked() -> None:
+    token = Token(7, "dogs", "dogs", 0, 4)
+    sentence = SentenceDetail(
+        *("Two dogs.", "Chiens.", 0, 0, (token,), (token,), -1.0, (-1.0,), ((0, 0),), "eos"),
+        source_words=("Two", "dogs", "."),
+        target_words=("Chiens", "."),
+        word_alignment=((1, 0), (2, 1)),
+        lost=("Two",),
+    )
+    rendered = render_sentence(sentence)
+    assert rendered["lost"] == ["Two"]
+    assert "added" not in rendered
+    assert rendered["coverage"] == {"source": 0.5, "target": 1.0}
