@@ -73,7 +73,7 @@ async def test_line_breaks_of_a_form_are_those_that_were_typed(client: Client) -
 async def test_the_query_string_wins_over_the_form_and_the_first_value_over_the_second_but_json_leaves_it_out(
     client: Client,
 ) -> None:
-    answer = await client.post("/translate?q=first&q=second", data={**TEXT, "q": "third"})
+    answer = await client.post("/translate?q=first&model=transformer&model=none", data={**TEXT, "q": "third"})
     assert answer.json() == {"translatedText": "FIRST"}
     answer = await client.post("/translate?q=hello", json={"source": "en", "target": "fr"})
     assert answer.json()["error"] == "Invalid request: missing q parameter"
@@ -108,7 +108,8 @@ async def test_details_give_tokens_that_are_slices_of_the_texts(client: Client) 
     assert sentence["source"]["tokens"][-1]["special"] == "</s>"
     assert "special" not in sentence["source"]["tokens"][0]
     assert set(sentence) == {
-        *("source", "target", "score", "token_logprobs", "alignment", "word_alignment", "finish_reason", "quality")
+        *("source", "target", "score", "token_logprobs", "alignment", "word_alignment", "finish_reason", "quality"),
+        "coverage",
     }
     assert len((await post(client, q=["a", "b"], details="true")).json()["details"]) == 2
 
