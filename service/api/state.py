@@ -11,7 +11,21 @@ from service.api.languages import LanguageDetection, language_name
 from service.bundle.repository import Change
 from service.detection import Guess
 from service.embedding import Embedder
-from service.engine import TEXT_POOL, EngineError, Glossary, Languages, ModelInfo, Pair, Translates
+from service.engine import (
+    TEXT_POOL,
+    BackScores,
+    Effort,
+    EngineError,
+    Glossary,
+    InvalidOption,
+    Languages,
+    ModelInfo,
+    Pair,
+    Translates,
+    UnsupportedLanguage,
+    UnsupportedPair,
+    pairs_of,
+)
 from service.glossaries.checks import Entries, InvalidGlossary, glossary_of
 from service.glossaries.folder import GlossaryFolder
 from service.logs import describe_exception, get_logger
@@ -57,6 +71,40 @@ class Service:
         if isinstance(wanted, str):
             return self.glossaries.get(wanted, pair)
         return await TEXT_POOL.run(lambda: glossary_of(wanted))
+
+    def best_model(self, effort: Effort | None, pair: Pair) -> str | None:
+        """Return the model that is to do its best if a request names none: an ensemble; None: the default."""
+        if (effort or self.settings.effort) == "usual":
+            return None
+        together = [info.name for info in self.registry.models() if info.members and pair in pairs_of(info)]
+        return together[0] if together else None
+
+    def way_back(self, effort: Effort | None, legs: Sequence[Translates]) -> BackScores | None:
+        """Return how the way back is scored for a request that asks for it, or None; raise InvalidOption."""
+        if (effort or self.settings.effort) == "usual":
+            return None
+        try:
+            if len(legs) > 1:
+                raise InvalidOption(
+                    f"effort=best works in one translation, and this one goes through {self.settings.pivot}. "
+                    "Send two requests, or leave it out."
+                )
+            info = legs[0].info
+            model = self.registry.resolve(info.target_language, info.source_language)
+        except (InvalidOption, UnsupportedLanguage, UnsupportedPair) as error:
+            if effort is None:  # by the setting: where it is possible
+                return None
+            if isinstance(error, InvalidOption):
+                raise
+            raise InvalidOption(
+                f"effort=best needs a model that translates back, and there is none from {info.target_language} to "
+                f"{info.source_language}; leave it out."
+            ) from None
+
+        async def scores(pairs: Sequence[tuple[str, str]], deadline: float | None) -> list[float]:
+            return [each.score for each in await model.score_batch(pairs, deadline=deadline)]
+
+        return scores
 
     @property
     def ready(self) -> bool:

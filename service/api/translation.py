@@ -73,10 +73,12 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> list[A
         groups = _by_pair(sources, job, service.languages)
 
     async def translate_group(pair: Pair, numbers: Sequence[int]) -> None:
-        legs, failed = service.legs(*pair, job.fields.model), service.failure_warnings(pair, job.fields.model)
+        model = job.fields.model or service.best_model(job.fields.effort, pair)
+        legs, failed = service.legs(*pair, model), service.failure_warnings(pair, model)
         context.record_legs([leg.info for leg in legs])
         glossary = await service.glossary(job.fields.glossary, pair, legs)
-        options = job.options if glossary is None else replace(job.options, glossary=glossary)
+        back = service.way_back(job.fields.effort, legs)
+        options = replace(job.options, glossary=glossary, back=back) if glossary or back else job.options
         own = [found[number] for number in numbers]
         texts = [job.texts[number] for number in numbers]
         for each, translation in zip(own, await _translate(legs, job.html, texts, options, deadline.at), strict=True):

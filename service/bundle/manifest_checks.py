@@ -45,14 +45,11 @@ def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
 @functools.cache
 def _validator(schema: Path) -> jsonschema.Draft202012Validator:
     import jsonschema
-    from referencing import Registry
-    from referencing.jsonschema import DRAFT202012
 
-    def read(path: Path) -> Any:
-        return json.loads(path.read_text(encoding="utf-8"))
-
-    known = Registry[Any]().with_resource(SCHEMA_PATH.name, DRAFT202012.create_resource(read(SCHEMA_PATH)))
-    return jsonschema.Draft202012Validator(read(schema), registry=known)
+    document, usual = (json.loads(path.read_text(encoding="utf-8")) for path in (schema, SCHEMA_PATH))
+    if schema == ENSEMBLE_SCHEMA_PATH:
+        document["$defs"] = {**usual["$defs"], "manifest": usual}
+    return jsonschema.Draft202012Validator(document)
 
 
 def _contradictions(document: dict[str, Any]) -> Iterator[str]:

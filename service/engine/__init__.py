@@ -119,6 +119,8 @@ from service.engine.translation.translator import Translator as Translator
 from service.engine.types import MAX_LENGTH_PENALTY as MAX_LENGTH_PENALTY
 from service.engine.types import AttentionMap as AttentionMap
 from service.engine.types import AttentionOptions as AttentionOptions
+from service.engine.types import BackScores as BackScores
+from service.engine.types import Effort as Effort
 from service.engine.types import Formality as Formality
 from service.engine.types import PivotText as PivotText
 from service.engine.types import Search as Search

@@ -6,12 +6,13 @@ caller's text. Log-probabilities are natural logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from service.bundle.manifest import EarlyStopping, Step
 from service.engine.jobs import (
+    MAX_BEAM_SIZE,
     AttentionScores,
     AttentionStage,
     FinishReason,
@@ -35,8 +36,11 @@ ValuePath = Literal["search", "retry", "copied"]
 # as DeepL has them, but without those that promise a form: sentences that have none in the beam stay as they are
 Formality = Literal["default", "prefer_more", "prefer_less"]
 TokenKind = Literal["subword", "word"]
+Effort = Literal["usual", "best"]
 Specials = Literal["keep", "drop", "renormalise"]
 MAX_LENGTH_PENALTY = 5.0
+# Log-probabilities a token of sources, given their translations: (translation, source) pairs and a deadline.
+BackScores = Callable[[Sequence[tuple[str, str]], float | None], Awaitable[Sequence[float]]]
 TERMS_OF_A_HYPOTHESIS = 100  # characters of a glossary that are as much work as a hypothesis
 
 
@@ -56,13 +60,15 @@ class TranslationOptions:
     early_stopping: EarlyStopping | None = None  # when a search ends, as in transformers (ADR 7)
     repetition_guard: bool | None = None  # whether endless repetition is stopped
     formality: Formality = "default"  # polite or familiar forms; default: those of most sentences of a text
+    back: BackScores | None = None  # by a model of the other direction, to choose among all hypotheses by them, too
     target_prefix: str = ""  # how the translation of the one sentence begins; "": as the model likes
 
     @property
     def weight(self) -> int:
         """Return how much work the text of a sentence is, in that of one hypothesis without a glossary."""
         terms = 0 if self.glossary is None else self.glossary.size
-        return (1 + self.alternatives) * (1 + terms // TERMS_OF_A_HYPOTHESIS)
+        hypotheses = 1 + self.alternatives if self.back is None else MAX_BEAM_SIZE
+        return hypotheses * (1 + terms // TERMS_OF_A_HYPOTHESIS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,11 @@ class Settings(LimitSettings):
         "`localize` keeps each exactly once, written as the target language writes it; `keep` keeps it as it is; `off` "
         "translates it like any text",
     )
+    effort: Literal["usual", "best"] = setting(
+        "usual",
+        "How a translation is chosen if a request does not say: `best` searches eight hypotheses and takes the one "
+        "that is best in both directions, where a model translates back, at four to seven times the processor time",
+    )
     glossaries_dir: Path | None = setting(
         None,
         "Folder of glossaries: NAME.en-fr.tsv or .csv (source term, target term), NAME.tsv or .csv with a first row of "

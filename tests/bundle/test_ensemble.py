@@ -11,6 +11,7 @@ from service.bundle.load import check_unchanged, load_bundle, read_bundle
 from service.bundle.write import write_manifest
 from tests.support.manifests import manifest_document, write_bundle
 
+MODELS = Path(__file__).parents[2] / "models"
 GRAPHS = manifest_document()["graphs"]
 
 
@@ -39,6 +40,14 @@ def members(tmp_path: Path) -> list[Path]:
         write_bundle(tmp_path / "one", name="one"),
         write_bundle(tmp_path / "two", name="two", **changes),
     ]
+
+
+def test_shipped_ensembles_are_of_the_shipped_versions() -> None:
+    """After a new version of a member: `python -m training ensemble`, as models/README.md says."""
+    shipped = sorted(path.parent for path in MODELS.glob("ensemble-*/manifest.json"))
+    assert shipped
+    for folder in shipped:
+        assert all(member.folder.parent == MODELS for member in read_bundle(folder).members)
 
 
 def test_it_is_read_as_one_model_of_all_its_members(tmp_path: Path, members: list[Path]) -> None:

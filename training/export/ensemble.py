@@ -1,5 +1,6 @@
 """Writes an ensemble: a bundle of a manifest and a card, which names models beside it that translate together."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ README = """# {name}
 weights: the folders of its members stand beside it, and `manifest.json` says which versions they are. Their cards
 ([{first}](../{first}/README.md), …) say what they were trained on, with licences and credits, which hold here, too.
 
-Made with `python -m training ensemble`. Scores of the ensemble stand in `manifest.json`; docs/benchmarks has what they
-cost.
+Made with `python -m training ensemble`, whose `--tests` adds scores to `manifest.json`;
+docs/benchmarks/ensembles.md has what two models bring and cost.
 """
 
 
@@ -51,7 +52,8 @@ def write_ensemble(
     parse_ensemble(document | {"files": {}}, [each.manifest for each in bundles])
     output.mkdir(exist_ok=True)
     names = [each.manifest.name for each in bundles]
-    readme = README.format(name=output.name, names=" and ".join(names), first=names[0])
+    text = README.format(name=output.name, names=" and ".join(names), first=names[0])
+    readme = "\n\n".join(textwrap.fill(part, 100, break_on_hyphens=False) for part in text.split("\n\n")) + "\n"
     (output / "README.md").write_text(readme, encoding="utf-8")
     write_manifest(output, document)
     return load_bundle(output)

@@ -21,7 +21,7 @@ from service.api.schemas.common import (
     TextsOrEmpty,
     WarningSchema,
 )
-from service.engine import MAX_BEAM_SIZE
+from service.engine import MAX_BEAM_SIZE, Effort
 
 FORMATS = ("text", "html")
 
@@ -48,6 +48,11 @@ class TranslateRequest(Decoding):
         "", description="How the translation begins, up to the end of a word, if `q` is one sentence"
     )
     formality: FormalityField = "default"
+    effort: Annotated[Effort, Lowered] | None = Field(
+        None, description="`best`: eight hypotheses are searched, by the ensemble of the pair if it has one and no "
+        "`model` is named, and the one is taken that is best in both directions; at four to seven times the processor "
+        "time. Default: the setting `TRANSLUCENT_EFFORT`, `usual`"
+    )  # fmt: skip
     details: bool = Field(False, description="Also return tokens, scores and word alignment")
     min_quality: OptionalNumber = Field(
         None, ge=0, le=1, description="Sentences whose quality is below it are listed in `low_quality`"

@@ -20,6 +20,7 @@ from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.translation.rewording import Rewording
 from service.engine.translation.translated import QualityOptions, Translated, assemble, likeliest
 from service.engine.translation.value_keeper import ValueKeeper
+from service.engine.translation.way_back import WayBack, widened
 from service.engine.types import Search, Translation, TranslationOptions
 
 MOST_SENTENCES = 8192  # of one request: as many as may wait
@@ -132,7 +133,12 @@ class SentenceRuns:
         pair, began = self.pair, time.monotonic()
         readings = [reading for sentence in sentences for reading in sentence.readings]
         work = len(readings) * options.weight
-        results = await run_sentences(pair.worker, work, lambda: self.jobs(readings, options))
+        back = options.back
+        search = replace(self, wanted=None) if back else self
+        wide = widened(options) if back else options
+        results = await run_sentences(pair.worker, work, lambda: search.jobs(readings, wide))
+        if back is not None:
+            results = await WayBack(pair, back, self.deadline, self.wanted).choose(readings, results)
         for stage in sentence_stages(began, [reading.ids for reading in readings], results, pair.name):
             pair.on_event(stage)
 
