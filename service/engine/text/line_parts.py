@@ -13,7 +13,7 @@ LONGEST_TITLE = 200  # characters
 SEPARATOR = r"\s(?:[|/>»›→⇒·•●▪⋅‣⁃]|\\|[\ue000-\uf8ff])\s|;\s"
 _SEPARATOR = re.compile(SEPARATOR)
 _ENDS = re.compile(r"[.!?。！？]['\"»”’)\]]*\s*$|[.!?]\s")
-_POINT = re.compile(r"(?<!\S)(\(?)(\d{1,2}|[a-z])\)(?=\s)")
+_POINT = re.compile(r"(?<!\S)(\(?)(\d{1,2}|[a-zA-Z])\)(?=\s)")
 _TAGS = frozenset({Kind.MENTION, Kind.EMOJI})
 _BLANKS = re.compile(r"[\s\u200d\ufe0f]*")
 LEAST_TAGS = 2  # one alone may be a word of its sentence

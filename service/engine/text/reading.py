@@ -20,6 +20,7 @@ from service.engine.values.constraints import ValueConstraints
 from service.engine.values.stand_ins import LETTERS
 from service.engine.values.states import Place, places_of
 from service.engine.values.value import DIGIT_KINDS, Kind, Value
+from service.languages import language_of
 
 FAR = 3  # ranks: a stand-in so far from its place in the order of the source was written instead of another one
 _END = re.compile(r"(?:[^\W\d_]{3}\.|[!?…])\s|[.!?…]\s?$")
@@ -221,6 +222,8 @@ def _begun_small(decoded: Decoded, tokenizer: Tokenizer, language: str) -> Decod
     word = WORD.match(text)
     if word is None or not (word[0].istitle() or len(word[0]) == 1) or is_within(0, decoded.values):
         return decoded
+    if text[word.end() + 1 : word.end() + 2].isupper() and not language_of(language).capitals.nouns:
+        return decoded  # a name of several words
     usual = usual_spelling(word[0].lower(), [word.span()], tokenizer, language, sentence=False)
     edits = Edits(letter_edits(word[0], usual))
     written = edits.edited(text)

@@ -20,6 +20,7 @@ from service.engine.text.short_strings import in_small_letters, is_short_line, m
 from service.engine.text.stand_in_step import with_stand_ins
 from service.engine.text.tokenizer import Tokenizers, check_text
 from service.engine.values.finder import ValueRules, find_values
+from service.engine.values.months import find_months
 from service.engine.values.people import find_people
 from service.engine.values.places import find_places
 from service.engine.values.stand_ins import CUT_KINDS
@@ -90,12 +91,13 @@ def sentence_spelled(draft: Draft, reader: Reader) -> Draft | None:
 
 
 def with_names(draft: Draft, reader: Reader) -> Draft | None:
-    """Return a draft with its places and people, who are read the same whatever stands around the sentence."""
+    """Return a draft with its places, people and months, which are read the same whatever stands around."""
     rules, spelled = reader.options.values, draft.spelled
     if rules is None:
         return draft
     people = [*find_people(spelled, rules.source, rules.target)]
     names = with_terms([*find_places(spelled, rules.source, rules.target)], people)
+    names = with_terms(names, [*find_months(spelled, rules.source, rules.target)])
     return replace(draft, values=with_terms(draft.values, draft.at_text(names))) if names else draft
 
 
@@ -267,7 +269,7 @@ def _without_values(draft: Draft, reading: Reading | None, reader: Reader) -> tu
 
 def _has_words(sentence: str, values: Sequence[Value]) -> bool:
     """Return whether there is anything to translate: a term, or a letter outside of values."""
-    if any(value.kind in (Kind.TERM, Kind.SPOKEN_TIME, Kind.PLACE) for value in values):
+    if any(value.kind in (Kind.TERM, Kind.SPOKEN_TIME, Kind.PLACE, Kind.MONTH) for value in values):
         return True
     position = 0
     for value in values:

@@ -16,10 +16,12 @@ from service.bundle.vocabulary import INVISIBLE, UNSEEN
 from service.bundle.wrapping import Span
 from service.engine.text.articles import begins_with_article
 from service.engine.text.draft import Draft, Words
-from service.engine.text.edits import Edit, Edits, letter_edits
+from service.engine.text.edits import NONE, Edit, Edits, letter_edits
 from service.engine.text.line_parts import SEPARATOR
 from service.engine.text.respelling import (
+    LEAST_EMPHASISED,
     LEAST_OF_SENTENCE,
+    LONGEST_ACRONYM,
     is_all_small,
     is_in_capitals,
     is_loud,
@@ -78,8 +80,13 @@ def in_small_letters(short: Draft, source: str, tokenizer: Words) -> Draft | Non
     """Return the other reading of a few words of which the first alone has a capital: in small letters.
 
     None for any other string, and where the word has its capital in every place: German nouns, names, English months.
+    One short word in capitals, which may be an acronym, has another reading, too.
     """
     read = short.spelled
+    if read.isalpha() and read.isupper() and LEAST_EMPHASISED <= len(read) <= LONGEST_ACRONYM:
+        small = usual_spelling(read, [(0, len(read))], tokenizer, source, sentence=False)
+        spelling = short.spelling.over(letter_edits(short.text, small)) if len(small) == len(short.text) else NONE
+        return replace(short, spelling=spelling, style=replace(short.style, capitals=True)) if spelling else None
     words = [word.span() for word in WORD.finditer(read)]
     first, low = read[:1], read[:1].lower()
     if not short.style.capital or not 0 < len(words) <= MOST_OF_RIVALS or words[0][0] > 0:

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     MARKED = "marked"
     PLACE = "place"
     PERSON = "person"
+    MONTH = "month"
     TERM = "term"
 
 

@@ -61,3 +61,11 @@ def test_other_ends_stay_as_they_are(source: str, translation: str, language: st
 )
 def test_a_sentence_begins_with_a_capital_as_its_source(source: str, translation: str, expected: str) -> None:
     assert with_capital(translation, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "written"),
+    [("Wait...!!", "Attends !", "Attends...!!"), ("Hm…?", "Hm ?", "Hm…?"), ("Really?!", "Vraiment ?", "Vraiment ?!")],
+)
+def test_marks_of_several_kinds_stay(source: str, translation: str, written: str) -> None:
+    assert with_end_mark(translation, source, "fr") == written

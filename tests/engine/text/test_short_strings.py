@@ -122,6 +122,7 @@ def test_only_english_titles_are_read_in_small_letters() -> None:
         ("SAVE FILE", "en", "save file"),
         ("Save the file", "en", "save the file"),
         ("Save File…", "en", "save file"),
+        ("HELLO", "en", "hello"),
         ("Save all the changes", "en", None),  # as many words as a sentence has
         ("save", "en", None),
         ("Tom Smith", "en", None),  # a second capital
