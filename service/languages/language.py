@@ -23,6 +23,7 @@ class Numbers:
     currency_after: bool = False  # 20 €
     percent_blank: bool = False  # 20 %
     endings: Words = ()  # patterns, behind a number that is no code: 1st
+    ordinals: tuple[Words, ...] = ()  # the ending of an ordinal, and a pattern of its figures; the first that fits
     magnitudes: Words = ()  # patterns, behind a sum: million
     numbered: Words = ()  # patterns, before a number that is a name: chapter 2.1
 

@@ -25,6 +25,7 @@ from service.languages import language_of
 FAR = 3  # ranks: a stand-in so far from its place in the order of the source was written instead of another one
 _END = re.compile(r"(?:[^\W\d_]{3}\.|[!?…])\s|[.!?…]\s?$")
 _WORD = re.compile(r"\w+")
+_ENDING = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,9 @@ class Reading:
             start, end = decoded.tokens[place.first].start, decoded.tokens[place.end - 1].end
             value = self.values[place.value]
             edits.append(Edit(start, end, _written(value, decoded.text[start:end], start == 0)))
+            ending = _ENDING.match(decoded.text, end)
+            if ending is not None and ending[0] in value.endings:  # "21th"
+                edits.append(Edit(*ending.span(), value.endings[0]))
             if not value.is_soft and value.kind not in DIGIT_KINDS and not self.draft.is_respelled(value):
                 kept.append((start, end))
         placed = Edits(edit for edit in edits if edit.new != decoded.text[edit.start : edit.end])

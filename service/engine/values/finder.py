@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from service.engine.cancellation import check_wanted
 from service.engine.values.clock import hours_in, is_time_of_day, written_time
 from service.engine.values.code_rows import joined_codes
-from service.engine.values.locales import amount_in, has_decimal_point, number_in, percent_in
+from service.engine.values.locales import amount_in, has_decimal_point, number_in, ordinal_endings, percent_in
 from service.engine.values.patterns import HAS_DIGIT, MAY_HOLD_VALUES, TRIGGERS, scanner, unit_pattern
 from service.engine.values.spoken import may_be_spoken, spoken_value, whole_hour
 from service.engine.values.value import Kind, Value
@@ -99,7 +99,8 @@ def _value(kind: Kind, match: re.Match[str], rules: ValueRules) -> Value | None:
     stand_in: tuple[str, ...] = ()
     if kind is Kind.TIME and match["half"]:  # models read "p.m." as the end of a sentence
         stand_in = whole_hour(int(match["hour"]), rules.source, rules.target)
-    return Value(kind, start, end, text[start:end], written, stand_in=stand_in)
+    endings = ordinal_endings(written, rules.target) if kind is Kind.NUMBER else ()
+    return Value(kind, start, end, text[start:end], written, endings=endings, stand_in=stand_in)
 
 
 def _is_left_as_it_is(match: re.Match[str], rules: ValueRules) -> bool:

@@ -39,6 +39,13 @@ def number_in(text: str, source: str, target: str) -> str:
     return written + theirs.decimal + fraction if fraction else written
 
 
+def ordinal_endings(number: str, target: str) -> tuple[str, ...]:
+    """Return the ending of a number as an ordinal, and then all endings of the target language; none if it has none."""
+    ordinals = language_of(target).numbers.ordinals
+    fitting = (ending for ending, figures in ordinals if re.search(figures, number))
+    return (*fitting, *(ending for ending, _ in ordinals)) if number.isdecimal() else ()
+
+
 def percent_in(number: str, target: str) -> str:
     """Return a share as the target language writes it."""
     return f"{number} %" if language_of(target).numbers.percent_blank else f"{number}%"

@@ -328,3 +328,13 @@ def test_placeholders_and_literals_of_programs_are_values(text: str, values: lis
 )
 def test_numbers_from_a_million_versions_and_amounts(text: str, source: str, target: str, written: list[str]) -> None:
     assert [value.written for value in find_values(text, ValueRules(source, target))] == written
+
+
+@pytest.mark.parametrize(
+    ("number", "ending"),
+    [("1", "st"), ("2", "nd"), ("3", "rd"), ("4", "th"), ("11", "th"), ("21", "st"), ("112", "th")],
+)
+def test_a_number_knows_its_ending_as_an_english_ordinal(number: str, ending: str) -> None:
+    [value] = find_values(f"der {number}. Versuch", ValueRules("de", "en"))
+    assert value.endings[0] == ending
+    assert find_values(f"der {number}. Versuch", ValueRules("de", "fr"))[0].endings == ()
