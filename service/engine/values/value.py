@@ -42,8 +42,8 @@ class Value:
     text: str  # exactly text[start:end]
     written: str  # as the target language writes it
     others: tuple[str, ...] = ()  # further forms that may be written in its place
-    endings: tuple[str, ...] = ()  # that may follow figures as an ordinal, the right one first
     stand_in: tuple[str, ...] = ()  # what the model reads in its place, and the forms in which it writes that
+    endings: tuple[str, ...] = ()  # that may follow figures as an ordinal, the right one first
 
     @property
     def is_soft(self) -> bool:
