@@ -46,7 +46,7 @@ def search_as_served(
         values, ids = logprobs.topk(candidates_for(beam_size))
         advance = beam.advance(ids[None].numpy(), values[None].numpy())
         if advance.done:
-            return beam.hypotheses(0)[0]
+            return beam.hypotheses(0, 1)[0]
         if advance.parents is not None:
             rows = torch.from_numpy(np.asarray(advance.parents, np.int64))
             state = tuple(array[rows] for array in state)

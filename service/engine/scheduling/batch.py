@@ -12,7 +12,7 @@ batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from service.engine.jobs import Hypothesis, SearchTrace, SentenceJob
@@ -22,7 +22,7 @@ from service.engine.search.beam_search import Beam
 from service.engine.search.beam_state import candidates_for
 from service.engine.search.greedy import Greedy
 from service.engine.search.trace import FOLLOWING
-from service.engine.search.value_search import CANDIDATES
+from service.engine.values.constraints import places_of
 
 Owner = TypeVar("Owner")
 
@@ -45,6 +45,7 @@ class Batch(Generic[Owner]):
         self.beam_size = beam_size
         self._model = model
         self._owners: list[Owner | None] = []  # None: the sentence has left
+        self._jobs: list[SentenceJob] = []
         self._left: list[int] = []  # their places, ascending: joining sentences take them, or the next step closes them
         self._beam = Greedy(model.eos, model.bos) if beam_size == 1 else Beam(beam_size, model.eos, model.bos)
         self._candidates = candidates_for(beam_size)
@@ -72,8 +73,10 @@ class Batch(Generic[Owner]):
         places, self._left = places[: len(joining)], self._left[len(joining) :]
         self._decoder_state.join(encoded, sentences, places)
         for place, (owner, job) in zip(places, joining, strict=True):
-            self._beam.add(job.search, job.source_ids, job.values, trace=job.trace, at=place)
+            search = job.search if job.values is None else replace(job.search, n_best=self.beam_size)
+            self._beam.add(search, job.source_ids, trace=job.trace, at=place)
             self._owners[place : place + 1] = [owner]
+            self._jobs[place : place + 1] = [job]
 
     def step(self) -> list[Finished[Owner]]:
         """Decode one token of every row; the finished sentences leave and are returned."""
@@ -96,13 +99,21 @@ class Batch(Generic[Owner]):
         """Return a sentence that is done, with its results."""
         owner = self._owners[index]
         assert owner is not None
-        return Finished(owner, self._beam.hypotheses(index), self._beam.trace(index))
+        hypotheses, recorder = self._hypotheses(index), self._beam.recorder(index)
+        return Finished(owner, hypotheses, None if recorder is None else recorder.trace(hypotheses[0].ids))
+
+    def _hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
+        """Return the hypotheses of a sentence, best first; those without its values come after those that hold them."""
+        job = self._jobs[index]
+        most = min(job.search.n_best, self.beam_size)
+        if job.values is None:
+            return self._beam.hypotheses(index, most)
+        values, found = job.values, self._beam.hypotheses(index, self.beam_size)
+        return tuple(sorted(found, key=lambda each: places_of(values, each.ids) is None)[:most])
 
     def _fit_candidates(self) -> None:
         """Ask the steps for as many candidates as the running sentences need."""
         needed = candidates_for(self.beam_size)
-        if self._beam.has_values:
-            needed = max(needed, CANDIDATES)
         if self._beam.is_recorded:
             needed = max(needed, FOLLOWING)
         if needed != self._candidates:
@@ -127,7 +138,8 @@ class Batch(Generic[Owner]):
         holes, movers = plan_swap_remove(len(self._owners), self._left)
         self._beam.remove(self._left, holes, movers)
         self._decoder_state.remove(self._left, holes, movers)
-        swap_remove(self._owners, len(self._left), holes, movers)
+        for records in (self._owners, self._jobs):
+            swap_remove(records, len(self._left), holes, movers)
         self._left = []
 
 

@@ -32,7 +32,7 @@ class Beam(BeamState):
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
         """Advance by one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
         size, read = self.size, (ids, logprobs)
-        if self._recorded and not self._values.active:  # the search itself sees no more than without a recording
+        if self._recorded:  # the search itself sees no more than without a recording
             given = candidates_for(self.beam_size)
             ids, logprobs = ids[:, :, :given], logprobs[:, :, :given]
         best = self._ranked(ids, logprobs)
@@ -75,17 +75,14 @@ class Beam(BeamState):
 
     def _ranked(self, ids: IntArray, logprobs: FloatArray) -> BeamCandidates:
         """Return the best 2 * K continuations of every sentence, best first, [B, 2 * K]."""
-        size, token_logprobs, rewards = self.size, self._allowed(ids, logprobs), None
-        if self._values.active:
-            ids, token_logprobs, rewards = self._values.extend(ids, token_logprobs, candidates_for(self.beam_size))
+        size, token_logprobs = self.size, self._allowed(ids, logprobs)
         if self._has_prefixes:
             ids, token_logprobs = self._in_prefix(ids, token_logprobs)
         width = ids.shape[2]
         scores: npt.NDArray[np.float64] = self._arrays["scores"][:size, :, None]
         totals = (scores + token_logprobs).reshape(size, -1)
         # Stable, so that ties are broken by slot and candidate, independent of other sentences.
-        ranks = totals if rewards is None else totals + rewards.reshape(size, -1)
-        order = (-ranks).argsort(axis=1, kind="stable")[:, : 2 * self.beam_size]
+        order = (-totals).argsort(axis=1, kind="stable")[:, : 2 * self.beam_size]
         at = order + self._own_rows[:size] * totals.shape[1]  # flat: a third of the cost of two indices
         return BeamCandidates(order // width, ids.take(at), token_logprobs.take(at), totals.take(at))
 
@@ -121,8 +118,7 @@ class Beam(BeamState):
             score = float(best.scores[index, rank]) / float((step + 1) ** penalty[index])
             reason: FinishReason = "eos" if token == self._eos else "length"
             parent, gain = int(best.parents[index, rank]), float(best.token_logprobs[index, rank])
-            whole = not self._values.active or self._values.complete(index, parent)
-            self._record(index, Finished(score, step, parent, token, gain, reason, whole))
+            self._record(index, Finished(score, step, parent, token, gain, reason))
 
     def _close_without_tokens(self, stranded: list[int]) -> None:
         """Close sentences without allowed tokens: if no hypothesis is finished, with the best live one as it is."""

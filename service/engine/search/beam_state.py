@@ -12,12 +12,10 @@ import numpy.typing as npt
 
 from service.bundle.end_of_search import lookahead_tokens, score_to_go_on, score_to_win
 from service.bundle.manifest import EarlyStopping
-from service.engine.jobs import MAX_BEAM_SIZE, FinishReason, Hypothesis, IntArray, SearchOptions, SearchTrace
+from service.engine.jobs import MAX_BEAM_SIZE, FinishReason, Hypothesis, IntArray, SearchOptions
 from service.engine.model.buffers import grow, swap_remove
 from service.engine.search.repetition import RepetitionGuard
 from service.engine.search.trace import BeamCandidates, Recorder
-from service.engine.search.value_search import ValueSearch
-from service.engine.values.constraints import ValueConstraints
 
 IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 _ENDLESS = 2**62  # the maximum length where there is no sentence
@@ -48,7 +46,6 @@ class Finished(NamedTuple):
     token: int
     logprob: float
     reason: FinishReason
-    whole: bool = True  # whether it holds all values of its sentence
 
 
 class Search:
@@ -56,14 +53,8 @@ class Search:
 
     def __init__(self, beam_size: int, eos: int, bos: int) -> None:
         self._eos, self._bos = eos, bos
-        self._values = ValueSearch(beam_size, eos)
         self._recorded = 0  # running sentences with a recorder
         self._has_prefixes = False  # whether any sentence has had a prefix since there was none
-
-    @property
-    def has_values(self) -> bool:
-        """Return whether a running sentence has values, so that steps need more candidates."""
-        return self._values.active > 0
 
     @property
     def is_recorded(self) -> bool:
@@ -116,12 +107,11 @@ class BeamState(Search):
         self,
         search: SearchOptions,
         source_ids: Sequence[int],
-        values: ValueConstraints | None = None,
         *,
         trace: bool = False,
         at: int | None = None,
     ) -> int:
-        """Add a sentence, perhaps with the values that its translation must hold, and return its index.
+        """Add a sentence and return its index.
 
         It takes the place `at` of a sentence that has left, or one after the last.
         """
@@ -147,7 +137,6 @@ class BeamState(Search):
         arrays["scores"][index, 0] = 0.0
         arrays["tokens"][index] = self._bos
         self._guard.reset(index, source_ids if search.repetition_guard else None)
-        self._values.add(index, values)
         place = slice(index, index + 1)
         self._finished[place] = [[]]
         self._n_best[place] = [min(search.n_best, self.beam_size)]
@@ -160,8 +149,6 @@ class BeamState(Search):
     def leave(self, places: Sequence[int]) -> None:
         """Forget the sentences in these places, before others are added there or the places are removed."""
         arrays = self._arrays
-        if self._values.active:
-            self._values.leave(places)
         for place in places:
             arrays["start"][place], arrays["longest"][place] = self._now, _ENDLESS
             self._recorded -= self._recorders[place] is not None
@@ -179,21 +166,18 @@ class BeamState(Search):
             for past in (self._past, self._past_gains):
                 past[:, holes] = past[:, movers]
             self._guard.move(holes, movers)
-            if self._values.active:
-                self._values.move(holes, movers)
         self._has_prefixes &= self.size > 0
         for records in (self._finished, self._n_best, self._early_stopping, self._prefixes, self._recorders):
             swap_remove(records, len(removed), holes, movers)
 
-    def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
-        """Return the best finished hypotheses of a sentence that is done, best first, as many as were requested."""
-        found = sorted(self._finished[index], key=lambda finished: (not finished.whole, -finished.score))
-        return tuple(self._walk_back(index, finished) for finished in found[: self._n_best[index]])
+    def hypotheses(self, index: int, most: int) -> tuple[Hypothesis, ...]:
+        """Return the finished hypotheses of a sentence that is done, best first, at most so many."""
+        found = sorted(self._finished[index], key=lambda finished: -finished.score)
+        return tuple(self._walk_back(index, finished) for finished in found[:most])
 
-    def trace(self, index: int) -> SearchTrace | None:
-        """Return the recorded search of a sentence that is done; None if it was not recorded."""
-        recorder = self._recorders[index]
-        return None if recorder is None else recorder.trace(self.hypotheses(index)[0].ids)
+    def recorder(self, index: int) -> Recorder | None:
+        """Return the recorder of a sentence; None if its search is not recorded."""
+        return self._recorders[index]
 
     def _record(self, index: int, finished: Finished) -> None:
         found = self._finished[index]
@@ -230,8 +214,6 @@ class BeamState(Search):
         self._now += 1
         self._starting = False
         self._guard.advance(candidates.parents, candidates.tokens)
-        if self._values.active:
-            self._values.advance(candidates.parents, candidates.tokens)
 
     def _make_history(self) -> None:
         """Make room in the history: forget the steps before all running sentences, or more of it."""

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from service.engine.jobs import FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions, SearchTrace
+from service.engine.jobs import FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
 from service.engine.model.buffers import swap_remove
 from service.engine.search.beam_state import IMPOSSIBLE, Advance, Search, candidates_for
 from service.engine.search.repetition import last_runs, too_long
 from service.engine.search.trace import BeamCandidates, Recorder
-from service.engine.values.constraints import ValueConstraints
 
 Forbidden = list[tuple[int, list[int]]]  # sentences, and the tokens that would prolong their cycles too far
 
@@ -59,7 +58,6 @@ class Greedy(Search):
         self,
         search: SearchOptions,
         source_ids: Sequence[int],
-        values: ValueConstraints | None = None,
         *,
         trace: bool = False,
         at: int,
@@ -69,37 +67,32 @@ class Greedy(Search):
         sentence = _Sentence(search, self._bos, last, Recorder(self._bos) if trace else None)
         sentence.unchecked = last[0] if last else search.max_length
         self._sentences[at : at + 1] = [sentence]
-        self._values.add(at, values)
         self._has_prefixes |= bool(search.prefix)
         self._recorded += trace
 
     def leave(self, places: Sequence[int]) -> None:
         """Forget the sentences in these places, before others are added there or the places are removed."""
-        if self._values.active:
-            self._values.leave(places)
         if self._recorded:
             self._recorded -= sum(self._sentences[place].recorder is not None for place in places)
 
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
         """Remove places whose sentences have left; `holes` and `movers` are those of `plan_swap_remove`."""
-        if self._values.active and len(holes):
-            self._values.move(holes, movers)
         swap_remove(self._sentences, len(removed), holes, movers)
         self._has_prefixes &= bool(self._sentences)
 
-    def hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
+    def hypotheses(self, index: int, most: int = 1) -> tuple[Hypothesis, ...]:
         """Return the hypothesis of a sentence that is done."""
+        assert most, "there is one"
         return (self._sentences[index].hypothesis(self._eos),)
 
-    def trace(self, index: int) -> SearchTrace | None:
-        """Return the recorded search of a sentence that is done; None if it was not recorded."""
-        sentence = self._sentences[index]
-        return None if sentence.recorder is None else sentence.recorder.trace(sentence.ids)
+    def recorder(self, index: int) -> Recorder | None:
+        """Return the recorder of a sentence; None if its search is not recorded."""
+        return self._sentences[index].recorder
 
     def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
         """Advance by one step with the model's candidates, [B, 1, C] each, best first, C >= 3."""
         forbidden = self._forbidden()
-        if forbidden or self._values.active or self._has_prefixes or self._recorded:
+        if forbidden or self._has_prefixes or self._recorded:
             tokens, gains = self._choose(ids, logprobs, forbidden)
         else:
             tokens, gains = ids[:, 0, 0].tolist(), logprobs[:, 0, 0].tolist()
@@ -114,8 +107,6 @@ class Greedy(Search):
             sentence.logprobs.append(gain)
             if token == self._eos or len(sentence.ids) >= sentence.search.max_length:
                 done.append(at)
-        if self._values.active:
-            self._values.advance(np.zeros((len(tokens), 1), np.int64), np.array(tokens, np.int64)[:, None])
         return Advance(None, done)
 
     def _forbidden(self) -> Forbidden:
@@ -131,27 +122,20 @@ class Greedy(Search):
 
     def _choose(self, ids: IntArray, logprobs: FloatArray, forbidden: Forbidden) -> tuple[list[int], list[float]]:
         """Return the best token of each sentence and its log-probability where the model's best may not be the one."""
-        read, rewards = (ids, logprobs), None
+        read = ids, logprobs
         if forbidden:
             logprobs = logprobs.copy()
         for at, tokens in forbidden:
             logprobs[at, np.isin(ids[at], tokens)] = -np.inf
-        if self._values.active:
-            if not (forbidden or self._has_prefixes or self._recorded):
-                obvious = self._values.obvious(ids, logprobs)
-                if obvious is not None:
-                    return obvious[0].ravel().tolist(), obvious[1].ravel().tolist()
-            ids, logprobs, rewards = self._values.extend(ids, logprobs, candidates_for(1))
-        else:  # the search sees no more than without a recording
-            ids, logprobs = ids[:, :, : candidates_for(1)], logprobs[:, :, : candidates_for(1)]
+        # The search sees no more than without a recording.
+        ids, logprobs = ids[:, :, : candidates_for(1)], logprobs[:, :, : candidates_for(1)]
         if self._has_prefixes:
             ids, logprobs = self._in_prefix(ids, logprobs)
         before: npt.NDArray[np.float64] = np.array([[sentence.total] for sentence in self._sentences])
         totals = before + logprobs[:, 0]
-        ranks = totals if rewards is None else totals + rewards[:, 0]
         if self._recorded:
-            self._record_step(read, ids, logprobs, totals, ranks)
-        best = np.arange(len(ids)), 0, ranks.argmax(axis=1)  # the first of equal ones
+            self._record_step(read, ids, logprobs, totals)
+        best = np.arange(len(ids)), 0, totals.argmax(axis=1)  # the first of equal ones
         return ids[best].tolist(), logprobs[best].tolist()
 
     def _in_prefix(self, ids: IntArray, logprobs: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -170,14 +154,13 @@ class Greedy(Search):
         ids: IntArray,
         logprobs: FloatArray,
         totals: npt.NDArray[np.float64],
-        ranks: npt.NDArray[np.float64],
     ) -> None:
         """Record a step of the sentences that ask for it, as a beam of one would: with its two best continuations."""
         for at, sentence in enumerate(self._sentences):
             recorder, step = sentence.recorder, len(sentence.ids)
             if recorder is None:
                 continue
-            order = (-ranks[at]).argsort(kind="stable")[:2]
+            order = (-totals[at]).argsort(kind="stable")[:2]
             ranked = BeamCandidates(np.zeros(2, np.int64), ids[at, 0, order], logprobs[at, 0, order], totals[at, order])
             possible, ending = ranked.scores > IMPOSSIBLE, ranked.tokens == self._eos
             closing = possible[:1] & (ending[:1] | (step + 1 >= sentence.search.max_length))

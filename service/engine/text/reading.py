@@ -16,14 +16,12 @@ from service.engine.text.stand_in_step import TermReading, with_stand_ins
 from service.engine.text.style import PLAIN, WORD, is_within
 from service.engine.text.tokenizer import Decoded, Tokenizer, Tokenizers
 from service.engine.types import Token
-from service.engine.values.constraints import ValueConstraints
+from service.engine.values.constraints import Place, ValueConstraints, places_of
 from service.engine.values.stand_ins import LETTERS
-from service.engine.values.states import Place, places_of
 from service.engine.values.value import DIGIT_KINDS, Kind, Value
 from service.languages import language_of
 
 FAR = 3  # ranks: a stand-in so far from its place in the order of the source was written instead of another one
-_END = re.compile(r"(?:[^\W\d_]{3}\.|[!?…])\s|[.!?…]\s?$")
 _WORD = re.compile(r"\w+")
 _ENDING = re.compile(r"[^\W\d_]+")
 
@@ -73,7 +71,7 @@ class Reading:
 
     def reading_terms(self, tokenizers: Tokenizers, terms: TermReading) -> Reading:
         """Return the same sentence, but the model reads something else in the places of source terms or codes."""
-        if not self.values or not (self.has_terms or terms == "codes"):
+        if not self.values or not (self.has_terms or terms == "otherwise"):
             return self
         draft = with_stand_ins(self.draft, tokenizers.target, terms)
         return self if draft is None else replace(self, ids=tokenizers.source.encode(draft.read), draft=draft)
@@ -109,7 +107,7 @@ class Reading:
         decoded = tokenizer.locate(ids)
         edits: list[Edit] = []
         kept: list[Span] = []
-        for place in self._places(ids, tokenizer) or ():
+        for place in self._places(ids) or ():
             start, end = decoded.tokens[place.first].start, decoded.tokens[place.end - 1].end
             value = self.values[place.value]
             edits.append(Edit(start, end, _written(value, decoded.text[start:end], start == 0)))
@@ -158,43 +156,28 @@ class Reading:
                     break
         return held
 
-    def value_spans(self, ids: Sequence[int], tokens: Sequence[Token], eos: int) -> tuple[tuple[Span, Span], ...]:
+    def value_spans(self, ids: Sequence[int], tokens: Sequence[Token]) -> tuple[tuple[Span, Span], ...]:
         """Return the range of each value in the whole text and in a translation with these located tokens."""
-        places = () if self.constraints is None else places_of(self.constraints, ids, eos) or ()
+        places = self._places(ids) or ()
         sources = [(value.start + self.start, value.end + self.start) for value in self.values] if places else []
         return tuple((sources[at.value], (tokens[at.first].start, tokens[at.end - 1].end)) for at in places)
 
-    def _places(self, ids: Sequence[int], tokenizer: Tokenizer) -> Sequence[Place] | None:
+    def _places(self, ids: Sequence[int]) -> Sequence[Place] | None:
         """Return where a translation holds the values; None if it does not hold each of them exactly once."""
         constraints = self.draft.constraints
-        return () if constraints is None else places_of(constraints, ids, tokenizer.eos)
+        return () if constraints is None else places_of(constraints, ids)
 
-    def holds_all(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
-        """Return whether a translation holds every value exactly once."""
-        return self._places(ids, tokenizer) is not None
+    def keeps_values(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+        """Return whether a translation holds every value exactly once, and nothing that was made of a stand-in."""
+        places = self._places(ids)
+        return places is not None and not self._is_garbled(ids, places, tokenizer)
 
-    def is_well_placed(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
-        """Return whether a translation holds every value in a likely place, and no remains of a stand-in."""
-        places = self._places(ids, tokenizer)
-        if not places:
-            return places is not None
-        if self.is_garbled(ids, tokenizer):
-            return False
-        decoded = tokenizer.locate(ids)  # no value stands after the end that is not there in the source
-        spelled = self.draft.at_spelled(self.values)
-        return not any(
-            _ends(decoded.text[: decoded.tokens[place.first].start])
-            > _ends(self.draft.spelled[: spelled[place.value].start])
-            for place in places
-        )
-
-    def is_garbled(self, ids: Sequence[int], tokenizer: Tokenizer) -> bool:
+    def _is_garbled(self, ids: Sequence[int], places: Sequence[Place], tokenizer: Tokenizer) -> bool:
         """Return whether a translation has words that were made of stand-ins, or stand-ins far from their places."""
         marks = {word for word in self.draft.stand_ins if word in LETTERS}
         pairs = zip(self.values, self.draft.stand_ins, strict=True)
         codes = [word in marks or value.kind is Kind.CODE for value, word in pairs]
-        places = self._places(ids, tokenizer)
-        if places is None or not any(codes):
+        if not any(codes):
             return False
         order = [place.value for place in places if codes[place.value]]
         ranks = sorted(order)
@@ -265,8 +248,3 @@ def _word_at(text: str, word: str, taken: Sequence[Value]) -> int | None:
             return start
         start = text.find(word, start + 1)
     return None
-
-
-def _ends(text: str) -> int:
-    """Return how many sentences end in a text: at a stop after a word that is no abbreviation, or at its end."""
-    return len(_END.findall(text))

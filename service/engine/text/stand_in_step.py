@@ -10,8 +10,11 @@ from service.engine.values.constraints import MOST_FORMS, MOST_VALUES, Form, Val
 from service.engine.values.stand_ins import is_number_like, stand_ins
 from service.engine.values.value import DIGIT_KINDS, Kind, Value
 
-# What the model reads in the place of a term; or every short code itself, instead of its stand-in.
-TermReading = Literal["source", "target", "stand-in", "codes"]
+# What the model reads in the place of a term; or, in the places of other values, not what it reads first: short codes
+# and emoji themselves, and stand-ins of numbers.
+TermReading = Literal["source", "target", "stand-in", "otherwise"]
+LATER_READINGS: tuple[TermReading, ...] = ("target", "stand-in", "otherwise")  # of searches after the first
+_CHANGED = DIGIT_KINDS | {Kind.CODE}
 MOST_OWN_TOKENS = 12  # the model writes no longer value itself
 _OPENING = "("  # what follows it has no space before it
 
@@ -20,7 +23,7 @@ def with_stand_ins(draft: Draft, target: Tokenizer, terms: TermReading = "source
     """Return a draft with stand-ins for its values; None if it has too many of them, or of their forms.
 
     `terms`: whether the model reads the source terms, or in their places the target terms or words that it copies.
-    "codes": it reads short codes themselves.
+    "otherwise": it reads short codes and emoji themselves, and stand-ins of numbers.
     """
     text, values = draft.spelled, draft.at_spelled(draft.values)
     if len(values) > MOST_VALUES or (len(values) > 1 and sum(len(value.forms) for value in values) > MOST_FORMS):
@@ -35,7 +38,10 @@ def with_stand_ins(draft: Draft, target: Tokenizer, terms: TermReading = "source
         )
     soft = tuple(value.is_soft and not (value.kind is Kind.TERM and terms == "stand-in") for value in values)
     constraints = ValueConstraints(
-        forms=_forms_of_all(text, values, words, soft, target),
+        forms=tuple(
+            _forms(_term_forms(text, value) if is_soft else (word,) if word else (value.written, value.text), target)
+            for value, word, is_soft in zip(values, words, soft, strict=True)
+        ),
         whole_words=tuple(not _may_continue(text, value) for value in values),
         digits_reserved=any(map(is_number_like, values)),
         soft=soft,
@@ -44,23 +50,11 @@ def with_stand_ins(draft: Draft, target: Tokenizer, terms: TermReading = "source
     return replace(draft, stand_ins=words, constraints=constraints)
 
 
-def _forms_of_all(
-    text: str, values: Sequence[Value], words: Sequence[str | None], soft: Sequence[bool], target: Tokenizer
-) -> tuple[tuple[Form, ...], ...]:
-    """Return the tokens of every form of each value, or of the stand-in that is written for it."""
-    return tuple(
-        _term_forms(text, value, target)
-        if is_soft
-        else _forms(word or value.written, value.start > 0 and not text[value.start - 1].isspace(), target)
-        for value, word, is_soft in zip(values, words, soft, strict=True)
-    )
-
-
 def _needs_stand_in(value: Value, target: Tokenizer, terms: TermReading) -> bool:
     if value.kind is Kind.TERM:
         return terms == "stand-in"
-    if terms == "codes" and value.kind is Kind.CODE and _is_short(value, target):
-        return False
+    if terms == "otherwise" and (value.kind is Kind.EMOJI or (value.kind in _CHANGED and _is_short(value, target))):
+        return value.kind in DIGIT_KINDS
     # Figures such as 3:16 that are no time look like one: a model that reads them writes "Uhr" behind them.
     like_a_time = value.kind is Kind.NUMBER and ":" in value.text
     return like_a_time or bool(value.stand_in) or value.kind not in DIGIT_KINDS or not _is_short(value, target)
@@ -84,19 +78,20 @@ def _is_short(value: Value, target: Tokenizer) -> bool:
     return len(tokens) <= MOST_OWN_TOKENS and target.writes_plainly(tokens)
 
 
-def _term_forms(text: str, value: Value, target: Tokenizer) -> tuple[Form, ...]:
-    """Return the tokens of every form of a term, which may follow an apostrophe and may begin a sentence."""
+def _term_forms(text: str, value: Value) -> tuple[str, ...]:
+    """Return every form of a term, which may begin a sentence."""
     written = dict.fromkeys(value.forms)
     if text[:1].isupper() or value.text[:1].isupper():
         written |= dict.fromkeys(form[:1].upper() + form[1:] for form in written)
-    return tuple(dict.fromkeys(form for word in written for form in _forms(word, True, target)))
+    return tuple(written)
 
 
-def _forms(written: str, inside: bool, target: Tokenizer) -> tuple[Form, ...]:
-    """Return the tokens of a value at the start of a word, and within one if the source has it there."""
-    forms = [Form(target.word(written), False)]
-    if inside:
-        before, both = target.word(_OPENING), target.word(_OPENING + written)
+def _forms(written: Sequence[str], target: Tokenizer) -> tuple[Form, ...]:
+    """Return the tokens of each way to write a value, at the start of a word and after an opening token within one."""
+    found: dict[Form, None] = {}
+    for text in written:
+        found[Form(target.word(text), False)] = None
+        before, both = target.word(_OPENING), target.word(_OPENING + text)
         if both[: len(before)] == before:
-            forms.append(Form(both[len(before) :], True))
-    return tuple(forms)
+            found[Form(both[len(before) :], text[:1].isalnum())] = None
+    return tuple(found)

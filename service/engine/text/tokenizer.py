@@ -38,7 +38,7 @@ MOST_CHARACTERS = 20_000  # whose knowledge is remembered
 _WITHIN_WORDS = frozenset(("Lu", "Ll", "Lt", "Lm", "No", "Nl", "So"))  # not Lo: a Chinese character is a piece alone
 _VISIBLE = frozenset("LNPS")  # first letters of the categories of Unicode
 KNOWN_WORDS, LONGEST_KNOWN = 4096, 40  # words whose ids are kept, and their characters: at most 2 MB
-_OPENERS = tuple("([{<«„“‚‘\"'’-–—−/~=+*_#@¿¡:")  # a value may follow these without a space
+_OPENERS = tuple("([{<«„“‚‘\"'’-–—−/~=+*_#@¿¡:$€£")  # a value may follow these without a space
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from service.engine.scheduling.interface import run_scoring, within
 from service.engine.search.options import normalised_score, over_vocabulary, penalty_of
 from service.engine.text.reading import Reading
 from service.engine.text.segmentation import readings
+from service.engine.text.stand_in_step import LATER_READINGS
 from service.engine.text.tokenizer import Decoded
 from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.translation.translated import Translated, likeliest
@@ -141,7 +142,13 @@ class Forcing:
         return await within(self.deadline, run_scoring(self.pair.worker, requests))
 
     def _readings(self, text: str) -> Iterator[Reading]:
-        return readings(text, self.pair.tokenizers, self.pair.segmentation_for(self.options))
+        """Yield what a model may read of a text: at first, and in the searches that follow if values are missing."""
+        tokenizers = self.pair.tokenizers
+        found: list[Reading] = []
+        for reading in readings(text, tokenizers, self.pair.segmentation_for(self.options)):
+            found.append(reading)
+            yield reading
+        yield from (reading.reading_terms(tokenizers, terms) for reading in found for terms in LATER_READINGS)
 
     def _checked(self, given: GivenPair) -> GivenPair:
         """Return a pair that fits the model; what is read of a text may have more tokens than the text."""

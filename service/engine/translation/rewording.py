@@ -135,7 +135,7 @@ class Rewording:
         fitting = [each for each in found.hypotheses if each.score >= score - NEARLY]
         fitting += [each for each in forms if each.score >= score - SAME_VERB]
         for best in sorted(fitting, key=lambda each: -each.score):
-            if self._shown(found, best.ids) == {wanted} and found.sentence.is_well_placed(best.ids, target):
+            if self._shown(found, best.ids) == {wanted} and found.sentence.keeps_values(best.ids, target):
                 return best, [each for each in found.hypotheses if each.ids != best.ids]
         return None
 
@@ -188,7 +188,7 @@ class Rewording:
         ids = (*(token.id for token in read.tokens if token.special is None), target.eos)
         limit = search_options(self.options, len(sentence.ids), self.pair.manifest.limits.target_tokens).max_length
         alike = len(ids) <= limit and sentence.translated(ids, target) == translation
-        return ids if alike and sentence.is_well_placed(ids, target) else ()
+        return ids if alike and sentence.keeps_values(ids, target) else ()
 
     async def _score(self, given: Sequence[tuple[Translated, tuple[int, ...]]]) -> list[ScoringResult]:
         """Return the scores of the tokens that translations shall have."""

@@ -81,12 +81,13 @@ class SentenceRuns:
 
     async def _kept(self, sentences: Sequence[Reading]) -> list[list[Translated]]:
         results = await self._search(sentences, self.options)
+        keeper = ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
         if self.options.target_prefix:
-            self._check_prefix(results[0])
+            results, wrong = await keeper.search(results, self.options)
+            self._check_prefix(results[0], holds_values=not wrong)
             return [results]
         kept = [[result] for result in results]
         if any(sentence.values for sentence in sentences):
-            keeper = ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
             kept = await keeper.keep(results, self.options)
         writes = self.pair.tokenizers.target.writes_something
         work = len(kept) * self.options.weight
@@ -100,10 +101,10 @@ class SentenceRuns:
         read = sentence.read_target(prefix, self.pair.tokenizers.target, (info.source_language, info.target_language))
         return tuple(token.id for token in read.tokens if token.special is None)
 
-    def _check_prefix(self, found: Translated) -> None:
+    def _check_prefix(self, found: Translated, *, holds_values: bool) -> None:
         """Raise InvalidOption for a translation that the prefix has kept from holding the values of its sentence."""
         prefix = self._prefix(found.sentence)
-        if found.ids[: len(prefix)] != prefix or not found.sentence.holds_all(found.ids, self.pair.tokenizers.target):
+        if found.ids[: len(prefix)] != prefix or not holds_values:
             raise InvalidOption(
                 "No translation with this target_prefix holds the numbers, addresses or terms of the text once each: "
                 "send a prefix that writes them as the translation does, or values=off."
@@ -152,7 +153,7 @@ class SentenceRuns:
     def _likeliest(self, found: Sequence[Translated]) -> Translated:
         """Return the translation of a sentence that was read in one or several ways."""
         target = self.pair.tokenizers.target
-        placed = [each for each in found if each.sentence.is_well_placed(each.ids, target)] or found
+        placed = [each for each in found if each.sentence.keeps_values(each.ids, target)] or found
         if len(placed) == 1:
             return placed[0]
         first = placed[0].sentence

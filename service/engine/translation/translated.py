@@ -59,7 +59,7 @@ class Translated:
         target = self.sentence.locate(self.ids, tokenizers.target, start)
         source = self.sentence.source_tokens(tokenizers.source)
         sides = (self.sentence.text, source, self.sentence.start), (target.text, target.tokens, start)
-        spans = self.sentence.value_spans(self.ids, target.tokens, tokenizers.target.eos)
+        spans = self.sentence.value_spans(self.ids, target.tokens)
         return replace(self.detail_of(*sides, threshold), values=self.values, value_spans=spans)
 
     def detail_of(self, source: Side, target: Side, threshold: float | None) -> SentenceDetail:
@@ -170,7 +170,7 @@ def _alternatives(
     for result, first in zip(while_wanted(results), best, strict=True):
         others = (hypothesis.ids for hypothesis in result.hypotheses[1:])
         sentence = result.sentence
-        good = (ids for ids in others if tokenizer.writes_something(ids) and sentence.is_well_placed(ids, tokenizer))
+        good = (ids for ids in others if tokenizer.writes_something(ids) and sentence.keeps_values(ids, tokenizer))
         further = (sentence.translated(ids, tokenizer) for ids in good)
         texts.append(list(dict.fromkeys([first, *further])))
     most = max(map(len, texts), default=0)

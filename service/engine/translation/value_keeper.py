@@ -1,10 +1,9 @@
 """Values after the search: translations without their values are replaced, until all have them.
 
-The search ends a hypothesis only if it holds every value, so this is seldom needed: at the length limit, or where a
-value found no place before the end. Then comes another search, in which the model reads the target terms of a glossary,
-then one in which it reads and copies stand-ins of the terms, or reads codes themselves. At last the sentence is cut at
-its values: the parts between them are translated, and the values are copied. So a stand-in, or a word that the model
-made of one, never reaches a reader.
+A search takes the first of its hypotheses that holds every value once. If none does, another search follows, in which
+the model reads the target terms of a glossary, then one in which it reads and copies stand-ins of the terms, or reads
+codes themselves and stand-ins of numbers. At last the sentence is cut at its values: the parts between them are
+translated, and the values are copied. So a stand-in, or a word that the model made of one, never reaches a reader.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,15 +14,11 @@ from service.engine.cancellation import while_wanted
 from service.engine.jobs import Hypothesis
 from service.engine.text.reading import Reading
 from service.engine.text.segmentation import SegmentationOptions, cut_at_values
-from service.engine.text.stand_in_step import TermReading
+from service.engine.text.stand_in_step import LATER_READINGS, TermReading
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.thread_pools import if_many, map_if_many
 from service.engine.translation.translated import Translated
 from service.engine.types import TranslationOptions
-
-# Nats a token. Around a stand-in the grammar suffers, so the translation with stand-ins has to be clearly likelier than
-# one with a term behind its end. Of 109 such sentences 46 are (docs/adr/0026-glossaries.md).
-LIKELIER = 0.3
 
 Translate = Callable[[Sequence[Reading], TranslationOptions], Awaitable[list[Translated]]]
 
@@ -37,57 +32,52 @@ class ValueKeeper:
     translate: Translate
 
     async def keep(self, results: Sequence[Translated], options: TranslationOptions) -> list[list[Translated]]:
-        """Return for each result one in which every value has its place; several if the sentence was cut for that."""
-        kept = [replace(result, values="search") if result.sentence.values else result for result in results]
-        wrong = await self._those(kept, range(len(kept)), lambda result: not self._is_well_placed(result), options)
-        if not wrong:
-            return [[result] for result in kept]
-        terms = [number for number in wrong if kept[number].sentence.has_terms]
-        await self._search_again(kept, terms, options)
-        # Words that the model does not know, in any form, end up behind the sentence or derail it.
-        misplaced = await self._those(kept, terms, lambda result: not self._is_well_placed(result), options)
-        await self._search_again(kept, misplaced, options, "stand-in")
-        lost = await self._those(kept, wrong, self._is_lost, options)
-        await self._search_again(kept, lost, options, "codes")
-        lost = await self._those(kept, lost, self._is_lost, options)
-        return await self._copy(kept, lost, options)
+        """Return for each result one with every value; several if the sentence was cut for that."""
+        kept, wrong = await self.search(results, options)
+        return await self._copy(kept, wrong, options) if wrong else [[result] for result in kept]
 
-    async def _those(
-        self,
-        results: Sequence[Translated],
-        numbers: Sequence[int],
-        test: Callable[[Translated], bool],
-        options: TranslationOptions,
+    async def search(
+        self, results: Sequence[Translated], options: TranslationOptions
+    ) -> tuple[list[Translated], list[int]]:
+        """Return results, wrong ones replaced by those of later searches, and the numbers of those that stay wrong."""
+        kept = [replace(result, values="search") if result.sentence.values else result for result in results]
+        wrong = await self._wrong(kept, range(len(kept)), options)
+        for terms in LATER_READINGS:
+            await self._search_again(kept, wrong, options, terms)
+            wrong = await self._wrong(kept, wrong, options)
+        return kept, wrong
+
+    async def _wrong(
+        self, results: Sequence[Translated], numbers: Sequence[int], options: TranslationOptions
     ) -> list[int]:
-        """Return the numbers of the results that fulfil a condition."""
+        """Return the numbers of the results that lack values, or have words that were made of stand-ins."""
         work = _work([results[number].sentence for number in numbers], options)
-        return await if_many(work, lambda: [number for number in while_wanted(numbers) if test(results[number])])
+        return await if_many(
+            work, lambda: [number for number in while_wanted(numbers) if self._lacks_values(results[number])]
+        )
 
     async def _search_again(
-        self,
-        kept: list[Translated],
-        wrong: Sequence[int],
-        options: TranslationOptions,
-        terms: TermReading = "target",
+        self, kept: list[Translated], wrong: Sequence[int], options: TranslationOptions, terms: TermReading
     ) -> None:
-        """Replace wrong results by better ones of another search, in which the model reads something else for terms."""
+        """Replace wrong results by those of another search, in which the model reads something else for values."""
         if not wrong:
             return
         sentences = [kept[number].sentence for number in wrong]
-        work = _work(sentences, options)
-        others = await map_if_many(work, lambda each: each.reading_terms(self.tokenizers, terms), sentences)
-        found = await self.translate(others, options)
+        read = partial(Reading.reading_terms, tokenizers=self.tokenizers, terms=terms)
+        others = await map_if_many(_work(sentences, options), read, sentences)
+        changed = [
+            (number, other)
+            for number, sentence, other in zip(wrong, sentences, others, strict=True)
+            if other.ids != sentence.ids
+        ]
+        found = await self.translate([other for _, other in changed], options) if changed else []
 
-        def put_better() -> None:
-            for number, new in zip(while_wanted(wrong), found, strict=True):
-                old = kept[number]
-                better = self._is_well_placed(new) and (
-                    terms != "stand-in" or new.hypotheses[0].score - old.hypotheses[0].score >= LIKELIER
-                )
-                if better or (not self._holds_all(old) and self._holds_all(new)):
+        def put_right_ones() -> None:
+            for (number, _), new in zip(while_wanted(changed), found, strict=True):
+                if not self._lacks_values(new):
                     kept[number] = replace(new, values="retry")
 
-        await if_many(work, put_better)
+        await if_many(_work(sentences, options), put_right_ones)
 
     async def _copy(
         self, kept: Sequence[Translated], lost: Sequence[int], options: TranslationOptions
@@ -115,19 +105,8 @@ class ValueKeeper:
         zeros = (0.0,) * len(ids)
         return Translated(sentence, (Hypothesis(ids, zeros, 0.0, "length"),), (), values="copied")
 
-    def _is_well_placed(self, result: Translated) -> bool:
-        return result.sentence.is_well_placed(result.ids, self.tokenizers.target)
-
-    def _is_lost(self, result: Translated) -> bool:
-        """Return whether no search has kept the values of a sentence; a term behind its end is kept."""
-        sentence = result.sentence
-        if not sentence.values or self._is_well_placed(result):
-            return False
-        is_soft = any(value.is_soft for value in sentence.values)
-        return not (is_soft and self._holds_all(result)) or sentence.is_garbled(result.ids, self.tokenizers.target)
-
-    def _holds_all(self, result: Translated) -> bool:
-        return result.sentence.holds_all(result.ids, self.tokenizers.target)
+    def _lacks_values(self, result: Translated) -> bool:
+        return not result.sentence.keeps_values(result.ids, self.tokenizers.target)
 
 
 def _work(sentences: Sequence[Reading], options: TranslationOptions) -> int:

@@ -50,7 +50,7 @@ class WayBack:
         target = self.pair.tokenizers.target
         texts = [(each, reading.translated(each.ids, target)) for each in result.hypotheses]
         written = [(each, text) for each, text in texts if text.strip()]
-        whole = [(each, text) for each, text in written if reading.holds_all(each.ids, target)]
+        whole = [(each, text) for each, text in written if reading.keeps_values(each.ids, target)]
         return whole or written
 
     async def _scored(self, readings: Sequence[Reading], results: Sequence[SentenceResult]) -> list[SentenceResult]:

@@ -1,29 +1,19 @@
-"""The values of a sentence as constraints on the tokens of its translation, and the trie of their tokens.
-
-Each value has forms: sequences of tokens, for the start of a word and perhaps for its inside. The forms of all values
-make one trie. A hypothesis is at one of its nodes, with the set of the values that it has written. At the root any
-token may follow, except the reserved ones, which only values may hold. Inside a value only its next tokens may follow.
-A node may end one value and be on the way to another (1 and 12): the next token decides.
-
-A soft value, such as a term, consists of ordinary words. A hypothesis may leave it before its end or continue its last
-word ("pays" in "paysage"); the value is still to be written then.
-"""
+"""The values that a translation must hold exactly once, as tokens, and where it holds them."""
 
 import functools
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-MOST_VALUES = 24  # of one sentence: a set of values is a number of 64 bits, and a search with more would be slow
+MOST_VALUES = 24  # of one sentence: models lose the thread of more
 MOST_FORMS = 500  # of all values of a sentence together
-ROOT = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TokenClasses:
-    """The classes of a vocabulary's tokens that the search needs: a bit for each token, as numpy.packbits packs it."""
+    """The classes of a vocabulary's tokens: a bit for each token, as numpy.packbits packs it."""
 
     size: int
     digits: bytes  # tokens with a decimal digit
@@ -38,6 +28,14 @@ class Form(NamedTuple):
     inside: bool
 
 
+class Place(NamedTuple):
+    """A value in a translation: its number, and the range of its tokens."""
+
+    value: int
+    first: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class ValueConstraints:
     """The values that a translation must hold exactly once each, in the order of the source."""
@@ -48,78 +46,67 @@ class ValueConstraints:
     classes: TokenClasses
     soft: tuple[bool, ...] = ()  # whether the tokens of a value may stand outside of it too, as those of terms do
 
+    def is_soft(self, number: int) -> bool:
+        """Return whether a value consists of ordinary words."""
+        return bool(self.soft) and self.soft[number]
+
     @property
     def tokens(self) -> tuple[int, ...]:
         """Return every token of every form, which a shortlist must hold."""
         return tuple(sorted({token for forms in self.forms for form in forms for token in form.tokens}))
 
 
-Flags = npt.NDArray[np.bool_]
+def places_of(constraints: ValueConstraints, ids: Sequence[int]) -> tuple[Place, ...] | None:
+    """Return where a translation holds each value exactly once, in the order of its tokens; None if it does not."""
+    return _places_of(constraints, tuple(ids))
 
 
-@dataclass(slots=True)
-class _Node:
-    """A node of the trie: where tokens lead, and the values that end here (a bit each)."""
+@functools.lru_cache(maxsize=512)  # the choice among hypotheses and the text of the translation ask the same
+def _places_of(constraints: ValueConstraints, ids: tuple[int, ...]) -> tuple[Place, ...] | None:
+    digits, _, _ = _token_sets(constraints.classes)
+    found: dict[int, Place] = {}
+    at = 0
+    while at < len(ids):
+        here = _values_at(constraints, ids, at)
+        place = max((place for place in here if place.value not in found), key=lambda place: place.end, default=None)
+        if place is not None:
+            found[place.value] = place
+            at = place.end
+            continue
+        again = any(not constraints.is_soft(place.value) for place in here)
+        if again or (constraints.digits_reserved and ids[at] in digits):
+            return None
+        at += 1
+    return tuple(found.values()) if len(found) == len(constraints.forms) else None
 
-    following: dict[tuple[int, bool], int] = field(default_factory=dict)
-    ends: int = 0
 
-
-class Edge(NamedTuple):
-    """An edge of the trie."""
-
-    start: int
-    token: int
-    end: int
-    values: int  # bits of the values whose forms take it
-    inside: bool  # only after an opening token, from the root
+def _values_at(constraints: ValueConstraints, ids: tuple[int, ...], first: int) -> list[Place]:
+    """Return the values one of whose forms stands at a token, in their order."""
+    _, openers, continuing = _token_sets(constraints.classes)
+    opened = first == 0 or ids[first - 1] in openers
+    found: list[Place] = []
+    for number, form in _forms_by_token(constraints).get(ids[first], ()):
+        end = first + len(form.tokens)
+        is_word = constraints.whole_words[number] or constraints.is_soft(number)
+        continued = is_word and end < len(ids) and ids[end] in continuing
+        if ids[first:end] == form.tokens and (opened or not form.inside) and not continued:
+            found.append(Place(number, first, end))
+    return found
 
 
 @functools.lru_cache(maxsize=64)
-def unpacked(classes: bytes, size: int) -> Flags:
-    """Return one flag for each token of a vocabulary."""
-    flags: Flags = np.unpackbits(np.frombuffer(classes, np.uint8), count=size).astype(bool)
-    return flags
-
-
-@dataclass(frozen=True, slots=True)
-class Automaton:
-    """The trie of a sentence's values as lists: edges by their number, and the values that end at each node."""
-
-    edges: tuple[Edge, ...]
-    ends: tuple[int, ...]
-    whole_words: int  # bits of the values that no letter may follow
-    soft: int  # bits of the values whose tokens may stand elsewhere
-    soft_nodes: tuple[bool, ...]  # the nodes on the way to soft values alone
-    every: int  # the bits of all values
-
-
-def compile_values(constraints: ValueConstraints) -> Automaton:
-    """Return the automaton of a sentence's values."""
-    nodes = [_Node()]
-    values: dict[tuple[int, int, bool], int] = {}
+def _forms_by_token(constraints: ValueConstraints) -> dict[int, list[tuple[int, Form]]]:
+    """Return the numbers and forms of values by the first token of each form."""
+    found: dict[int, list[tuple[int, Form]]] = {}
     for number, forms in enumerate(constraints.forms):
         for form in forms:
-            at = ROOT
-            for place, token in enumerate(form.tokens):
-                key = token, form.inside and place == 0
-                if key not in nodes[at].following:
-                    nodes[at].following[key] = len(nodes)
-                    nodes.append(_Node())
-                edge = at, *key
-                values[edge] = values.get(edge, 0) | 1 << number
-                at = nodes[at].following[key]
-            nodes[at].ends |= 1 << number
-    edges = tuple(
-        Edge(start, token, end, values[start, token, inside], inside)
-        for start, node in enumerate(nodes)
-        for (token, inside), end in node.following.items()
-    )
-    closed = sum(1 << number for number, whole in enumerate(constraints.whole_words) if whole)
-    soft = sum(1 << number for number, is_soft in enumerate(constraints.soft) if is_soft)
-    through = [0] * len(nodes)
-    for each in edges:
-        through[each.end] |= each.values
-    soft_nodes = tuple(bits != 0 and bits & ~soft == 0 for bits in through)
-    every = (1 << len(constraints.forms)) - 1
-    return Automaton(edges, tuple(node.ends for node in nodes), closed & ~soft, soft, soft_nodes, every)
+            found.setdefault(form.tokens[0], []).append((number, form))
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _token_sets(classes: TokenClasses) -> tuple[frozenset[int], ...]:
+    """Return the tokens of each class: digits, openers, and those that continue a word."""
+    flags = (classes.digits, classes.openers, classes.continuing)
+    unpacked = (np.unpackbits(np.frombuffer(packed, np.uint8), count=classes.size) for packed in flags)
+    return tuple(frozenset(each.nonzero()[0].tolist()) for each in unpacked)
