@@ -67,6 +67,8 @@ class TransformerConfig(Section):
     """Multiply embeddings by √d (section 3.4)."""
     share_embeddings: bool = True
     """One table for source, target and output (section 3.4); otherwise the source has its own table."""
+    tie_output: bool = True
+    """The output layer has the target's table (section 3.4); otherwise each of the three has its own."""
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> TransformerConfig:
@@ -74,6 +76,8 @@ class TransformerConfig(Section):
             raise ValueError(f"width {self.width} must be a multiple of heads {self.heads}")
         if self.positions == "directional" and self.heads % 2:
             raise ValueError(f"positions directional needs an even number of heads, not {self.heads}")
+        if self.share_embeddings and not self.tie_output:
+            raise ValueError("tie_output: false needs share_embeddings: false")
         return self
 
     @property

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from training.export.parameters import POSITIONS, Layout, Part, linear
 from training.recipe import BahdanauConfig, TransformerConfig
 
-EMBEDDING, SOURCE_EMBEDDING = "embedding", "source.embedding"
+EMBEDDING, SOURCE_EMBEDDING, TARGET_EMBEDDING = "embedding", "source.embedding", "target.embedding"
 """The Transformer's table, and the source's own one if it has one."""
 SOURCE, TARGET, OUTPUT = "source_embedding", "target_embedding", "output"
 """The tables of a recurrent network; with tied embeddings all are the first one."""
@@ -35,6 +35,13 @@ def embedding_scale(config: TransformerConfig) -> float:
 def position_table(config: TransformerConfig) -> str:
     """Return the name of the vectors that are added to embeddings; learned ones are parameters."""
     return "learned_positions" if config.positions == "learned" else POSITIONS
+
+
+def looked_up(config: TransformerConfig, side: str) -> str:
+    """Return the name of the table that the tokens of one side are looked up in."""
+    if side == "encoder":
+        return EMBEDDING if config.share_embeddings else SOURCE_EMBEDDING
+    return EMBEDDING if config.tie_output else TARGET_EMBEDDING
 
 
 def relative_name(layer: int) -> str:
@@ -76,6 +83,8 @@ def _transformer(config: TransformerConfig) -> Layout:
     tables = {"embedding.weight": EMBEDDING}
     if not config.share_embeddings:
         tables["source_embedding.weight"] = SOURCE_EMBEDDING
+    if not config.tie_output:
+        tables["target_embedding.weight"] = TARGET_EMBEDDING
     vectors = {norm: norm for norm in norms}
     if config.positions == "learned":
         vectors[position_table(config)] = "positions"

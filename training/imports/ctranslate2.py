@@ -1,7 +1,7 @@
 """Reads folders that CTranslate2 converted: ``model.bin``, vocabularies, and their SentencePiece models.
 
-Our Transformer supports CTranslate2's with pre-norm or post-norm, sinusoidal positions, and an output layer that is
-tied to the target's embeddings. Other variants (relative or rotary positions, gates, RMS norms) are refused.
+Our Transformer supports CTranslate2's with pre-norm or post-norm and a table of positions. Other variants (relative or
+rotary positions, gates, RMS norms) are refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,11 @@ import numpy as np
 
 from service.bundle.checksums import checksum_of
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
+from service.bundle.vocabulary import EOS
 from training.imports.ctranslate2_file import ModelFile, ctranslate2_state, read_model_file
+from training.imports.ctranslate2_positions import LONGEST, known_layout, position_array
 from training.imports.files import ImportRefused, checksums, language_tag, read_optional_object, stated_licence
+from training.imports.language_tokens import language_tokens, targets_of
 from training.imports.sentencepiece_file import (
     SentencePieceModel,
     missing_pieces,
@@ -24,7 +27,6 @@ from training.imports.sentencepiece_file import (
 from training.imports.source import ImportedModel, Origin, TextSide
 from training.imports.tensors import Array
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, read_list, renumber
-from training.networks.positions import sinusoidal_table
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 
 SEARCH = DecodingDefaults(early_stopping=True, repetition_guard=False)
@@ -65,27 +67,51 @@ class Ctranslate2Options:
 def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel:
     """Read a CTranslate2 model from a folder; raises ImportRefused in one sentence for what cannot be imported."""
     where = folder / MODEL
-    file, config = read_model_file(where), read_optional_object(folder / "config.json")
+    file = read_model_file(where)
+    config = file.config | read_optional_object(folder / "config.json")
     network = network_of(file, config, where)
     models = _sentencepiece_models(folder, options)
     shared = network.share_embeddings
     source, target = _vocabularies(folder, config, file, models, shared)
-    if len(options.target) != 1:
-        raise ImportRefused(f"{folder}: one target language is needed; --target names {len(options.target)}")
+    targets = _targets(folder, options, config, source)
     layer = int(file.options.get("decoder/alignment_layer", -1))
+    parameters = ctranslate2_state(file, network, (source.rows, target.rows), where)
+    table = position_array(file.weights, network.width, where)
+    if table is not None:
+        parameters["positions"] = np.concatenate([table, np.zeros((LONGEST - len(table), network.width), np.float32)])
     return ImportedModel(
         name=options.name,
         source_languages=tuple(language_tag(code, str(folder)) for code in options.source),
-        targets=(TargetLanguage(language_tag(options.target[0], str(folder))),),
+        targets=targets,
         network=network,
-        parameters=ctranslate2_state(file, network, (source.rows, target.rows), where),
+        parameters=parameters,
         source=TextSide.of(models[0], source),
         target=TextSide.of(models[1], target),
         origin=_origin(folder, options, network.positions),
         alignment=AlignmentHead(layer % network.decoder_layers, 0, "produce"),
         decoding=options.decoding,
+        max_tokens=LONGEST if table is None else len(table),
         source_end=bool(config.get("add_source_eos", False)) or _is_marian(file),
     )
+
+
+def _targets(
+    folder: Path, options: Ctranslate2Options, config: Mapping[str, Any], source: Vocabulary
+) -> tuple[TargetLanguage, ...]:
+    """Return the target languages, each with the token that stands in front of every source, if the model needs one."""
+    where, first = str(folder), str(config.get("bos_token", "<s>"))
+    tokens = language_tokens(source.names)
+    if config.get("add_source_bos"):
+        if first not in source.names:
+            raise ImportRefused(f"{folder}: {first} begins every source, but its vocabulary does not have it")
+        prefix: tuple[int, ...] = (source.names.index(first, EOS if first == "<s>" else 0),)
+    elif tokens:
+        return targets_of(tokens, options.target, where)
+    else:
+        prefix = ()
+    if len(options.target) != 1:
+        raise ImportRefused(f"{folder}: one target language is needed; --target names {len(options.target)}")
+    return (TargetLanguage(language_tag(options.target[0], where), prefix),)
 
 
 def _origin(folder: Path, options: Ctranslate2Options, positions: str) -> Origin:
@@ -136,7 +162,7 @@ def network_of(file: ModelFile, config: Mapping[str, Any], where: Path) -> Trans
             raise ImportRefused(
                 f"{where}: {key} is {encoder} in the encoder and {decoder} in the decoder; equal ones can be imported"
             )
-    table = weights.get("decoder/embeddings/weight")
+    table, output = weights.get("decoder/embeddings/weight"), weights.get("decoder/projection/weight")
     if table is None or "decoder/layer_0/ffn/linear_0/weight" not in weights:
         raise ImportRefused(f"{where}: it has no decoder of embeddings and layers, so it is no translator")
     activation = int(options.get("encoder/activation", 0))
@@ -158,9 +184,10 @@ def network_of(file: ModelFile, config: Mapping[str, Any], where: Path) -> Trans
         "norm": "pre" if options.get("encoder/pre_norm", 1.0) else "post",
         "norm_epsilon": config.get("layer_norm_epsilon") or 1e-5,
         "activation": _ACTIVATIONS[activation],
-        "positions": _positions(weights, width, where),
+        "positions": "learned" if position_array(weights, width, where) is not None else known_layout(weights, width),
         "scale_embedding": abs(scale - 1) > 1e-6,
-        "share_embeddings": source is None or np.array_equal(source, table),
+        "tie_output": (tied := output is None or np.array_equal(output, table)),
+        "share_embeddings": tied and (source is None or np.array_equal(source, table)),
     }
     try:
         return transformer_config(settings, str(where))
@@ -179,7 +206,7 @@ def _refuse_other_networks(file: ModelFile, config: Mapping[str, Any], where: Pa
         kind = config["quantization_type"]
         raise ImportRefused(f"{where}: its weights are packed ({kind}); float, int8 and int16 can be imported")
     for name, value in file.options.items():
-        known = name in _SETTINGS
+        known = name in _SETTINGS or (not value and name.endswith(_UNUSED))
         if not known or ("alibi" in name and "positive" not in name and value and name != "decoder/scale_alibi"):
             raise ImportRefused(f"{where}: it uses {name}, which our Transformer does not have")
     if file.options.get("encoder/multi_query_attention"):
@@ -191,25 +218,14 @@ def _refuse_other_networks(file: ModelFile, config: Mapping[str, Any], where: Pa
             raise ImportRefused(f"{where}: {name} has no beta, so it uses RMS norms; LayerNorm can be imported")
 
 
+_UNUSED = ("/with_relative_position", "/layernorm_embedding")
+"""Flags of older files."""
 _FOREIGN = ("relative_position", "relative_attention", "rotary", "linear_0_noact", "layernorm_embedding", "project_in",
             "project_out", "embeddings_1", "_norm_2", "post_")  # fmt: skip
 
 
 def _layers(weights: Mapping[str, Array], side: str) -> int:
     return len({name.split("/")[1] for name in weights if name.startswith(f"{side}/layer_")} - {"layer_norm"})
-
-
-def _positions(weights: Mapping[str, Array], width: int, where: Path) -> str:
-    """Return which position table the model stores; raises ImportRefused for a learnt one."""
-    stored = [weights.get(f"{side}/position_encodings/encodings") for side in ("encoder", "decoder")]
-    found = [table for table in stored if table is not None]
-    if not found:
-        # CTranslate2 then makes its own: all sines before all cosines, from position 1 (layers/common.cc).
-        raise ImportRefused(f"{where}: it stores no position table; models that do can be imported")
-    for layout in ("interleaved", "halves", "marian"):
-        if all(np.allclose(table, sinusoidal_table(len(table), width, layout), atol=2e-3) for table in found):
-            return layout
-    raise ImportRefused(f"{where}: its position table was learnt; sinusoidal positions can be imported")
 
 
 def _vocabularies(
@@ -219,7 +235,13 @@ def _vocabularies(
     models: Sequence[SentencePieceModel],
     shared: bool,
 ) -> tuple[Vocabulary, Vocabulary]:
-    begin = None if _is_marian(file) else str(config.get("decoder_start_token", "<s>"))
+    start = config.get("decoder_start_token", "<s>")
+    if start is None and not _is_marian(file):
+        raise ImportRefused(
+            f"{folder}: a translation begins with a token that the caller chooses (NLLB, M2M-100); models that always "
+            "begin with the same one can be imported"
+        )
+    begin = None if _is_marian(file) else str(start)
     source_list, target_list, joined = piece_lists(folder)
     size = len(file.weights["decoder/embeddings/weight"])
     if joined or (shared and source_list == target_list):
@@ -238,6 +260,8 @@ def _renumbered(
     """Return a vocabulary in our order; padding, and the start of a Marian model, have a row of zeros."""
     ids = {piece: number for number, piece in enumerate(pieces)}
     eos, unk = str(config.get("eos_token", "</s>")), str(config.get("unk_token", "<unk>"))
+    if unk not in ids and rows == len(ids) + 1:
+        ids[unk] = len(ids)  # as CTranslate2 does for models of OpenNMT-tf
     if begin is not None and begin not in ids:
         raise ImportRefused(f"{where}: the decoder starts with {begin}, which its vocabulary does not have")
     named = {f"{piece} (original)" if piece == "<pad>" else piece: number for piece, number in ids.items()}

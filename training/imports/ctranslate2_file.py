@@ -17,6 +17,8 @@ NEWEST = 6
 """The newest version of the file format that is known."""
 _TYPES: tuple[type[np.generic], ...] = (np.float32, np.int8, np.int16, np.int32, np.float16, np.uint16)
 _BFLOAT16 = 5
+_BY_SIZE = {1: 1, 2: 2, 4: 0}
+"""The type of an item of so many bytes, in files before version 4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class ModelFile:
     """By name, as float32; aliases are entries of their own."""
     options: dict[str, float]
     """Single numbers, such as ``encoder/num_heads``; ``scale_embeddings`` is the factor, however it is stored."""
+    config: dict[str, Any]
+    """What stands in ``config.json`` since CTranslate2 3.0: special tokens, and which of them are added."""
 
 
 def read_model_file(path: Path) -> ModelFile:
@@ -46,14 +50,19 @@ def read_model_file(path: Path) -> ModelFile:
 
 def _read(file: BinaryIO, path: Path) -> ModelFile:
     version = _number(file, "I")
-    if not 2 <= version <= NEWEST:
-        raise ImportRefused(f"{path}: it has version {version} of CTranslate2's format; 2 to {NEWEST} can be imported")
-    specification = _text(file)
-    _number(file, "I")  # the revision of the specification: what matters of it shows in the names
-    stored = dict(_variable(file) for _ in range(_number(file, "I")))
+    if not 1 <= version <= NEWEST:
+        raise ImportRefused(f"{path}: it has version {version} of CTranslate2's format; 1 to {NEWEST} can be imported")
+    specification = _text(file) if version >= 2 else "TransformerBase"
+    if version >= 2:
+        _number(file, "I")  # the revision of the specification: what matters of it shows in the names
+    stored = dict(_variable(file, version) for _ in range(_number(file, "I")))
     aliases = {_text(file): _text(file) for _ in range(_number(file, "I"))} if version >= 3 else {}
     if file.read(1):
         raise ImportRefused(f"{path}: there is more in it than it says, so it is damaged")
+    stored, config = _of_today(stored)
+    if specification in _HEADS:
+        stored = {f"{side}/num_heads": np.array(_HEADS[specification]) for side in _SIDES} | stored
+        specification = "TransformerSpec"
     weights = {name: _as_float(name, stored, path) for name, array in stored.items() if _is_weight(name, array)}
     options = {
         name: _option(name, array, stored)
@@ -61,7 +70,40 @@ def _read(file: BinaryIO, path: Path) -> ModelFile:
         if array.ndim == 0 and not name.endswith("_scale")
     }
     weights |= {alias: weights[name] for alias, name in aliases.items() if name in weights}
-    return ModelFile(specification, weights, options)
+    return ModelFile(specification, weights, options, config)
+
+
+_SIDES = ("encoder", "decoder")
+_HEADS = {"TransformerBase": 8, "TransformerBig": 16}
+"""Of the oldest files, whose specification says it all."""
+_OF_DECODER = ("alignment_layer", "alignment_heads")
+_OF_BOTH = ("num_heads", "pre_norm", "activation", "with_relative_position", "layernorm_embedding")
+_FLAGS = {"with_source_bos": "add_source_bos", "with_source_eos": "add_source_eos"}
+_TOKENS = ("bos_token", "eos_token", "unk_token")
+
+
+def _of_today(stored: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+    """Return the variables by the names that CTranslate2 has used since 3.0, and what it has in ``config.json``."""
+    kept, config = {}, {}
+    for name, array in stored.items():
+        first, _, last = name.rpartition("/")
+        if name in _FLAGS:
+            config[_FLAGS[name]] = bool(array)
+        elif name in _TOKENS:
+            config[name] = array.astype(np.uint8).tobytes().decode("utf-8")
+        elif name == "with_target_bos":
+            config |= {} if array else {"decoder_start_token": None}
+        elif name == "user_decoder_start_tokens":
+            config |= {"decoder_start_token": None} if array else {}
+        elif name in _OF_BOTH:
+            kept |= {f"{side}/{name}": array for side in _SIDES}
+        elif name in _OF_DECODER or name == "embeddings_merge":
+            kept[f"{'decoder' if name in _OF_DECODER else 'encoder'}/{name}"] = array
+        elif last == "multiply_by_sqrt_depth":
+            kept[f"{first.partition('/')[0]}/scale_embeddings"] = array.astype(np.int8)
+        else:
+            kept[name] = array
+    return kept, config
 
 
 def _option(name: str, array: npt.NDArray[Any], stored: dict[str, npt.NDArray[Any]]) -> float:
@@ -90,11 +132,13 @@ def _as_float(name: str, stored: dict[str, npt.NDArray[Any]], path: Path) -> npt
     return result
 
 
-def _variable(file: BinaryIO) -> tuple[str, npt.NDArray[Any]]:
+def _variable(file: BinaryIO, version: int) -> tuple[str, npt.NDArray[Any]]:
     name = _text(file)
     shape = [_number(file, "I") for _ in range(_number(file, "B"))]
-    kind = _number(file, "B")
-    data = file.read(size := _number(file, "I"))
+    kind, size = _number(file, "B"), _number(file, "I")
+    if version < 4:  # the size of an item and their number, in the place of the type and the bytes
+        kind, size = _BY_SIZE[kind], kind * size
+    data = file.read(size)
     if len(data) != size:
         raise ValueError("cut off")
     array = np.frombuffer(data, _TYPES[kind])
@@ -125,9 +169,12 @@ def ctranslate2_state(file: ModelFile, network: TransformerConfig, rows: Rows, w
     if network.norm == "pre":
         for side in ("encoder", "decoder"):
             put_norm(state, f"{side}_norm", reader, f"{side}/layer_norm/{{}}", network.width)
-    target = ["decoder/embeddings/weight", "decoder/projection/weight"]
+    target, output = ["decoder/embeddings/weight"], ["decoder/projection/weight"]
     source = ["encoder/embeddings_0/weight", "encoder/embeddings/weight"]
-    tables = [[*target, *source]] if network.share_embeddings else [target, source]
+    if not network.tie_output:
+        tables = [output, source, target]
+    else:
+        tables = [[*target, *output, *source]] if network.share_embeddings else [[*target, *output], source]
     put_embeddings(state, network.width, rows, reader, tables, "decoder/projection/bias")
     reader.refuse_rest()
     return state

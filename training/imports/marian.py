@@ -24,6 +24,7 @@ from training.imports.files import (
     read_optional_object,
     stated_licence,
 )
+from training.imports.language_tokens import language_tokens, targets_of
 from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
 from training.imports.source import ImportedModel, Origin, Positions, TextSide
 from training.imports.tensors import BlockNames, Rows, TensorReader, layers_of, put_embeddings
@@ -33,7 +34,6 @@ from training.recipe import RecipeError, TransformerConfig, transformer_config
 
 CREDIT = "OPUS-MT, Tiedemann and Thottingal 2020 (University of Helsinki)"
 LONGEST = 512
-_LANGUAGE_TOKEN = re.compile(r">>(.+)<<")
 _NAMED = re.compile(r"opus-mt(?:-tc-(?:base|big|small))?-([A-Za-z_]{2,8})-([A-Za-z_]{2,8})$")
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 _BEAM_LIMIT, _PENALTY_LIMIT = 8, 5.0
@@ -181,31 +181,14 @@ def _languages(
     said = named.groups() if named else (config.get("source_lang"), config.get("target_lang"))
     sources = options.source or [str(said[0] or "")]
     where = str(folder)
-    tokens = {
-        match[1]: number for number, name in enumerate(vocabulary.names) if (match := _LANGUAGE_TOKEN.fullmatch(name))
-    }
+    tokens = language_tokens(vocabulary.names)
     tags = tuple(dict.fromkeys(language_tag(code, where) for code in sources))
     if tokens:
-        return tags, _targets(tokens, options.target, where)
+        return tags, targets_of(tokens, options.target, where)
     targets = options.target or [str(said[1] or "")]
     if len(targets) > 1:
         raise ImportRefused(f"{where}: it translates into one language, but --target names {len(targets)}")
     return tags, (TargetLanguage(language_tag(targets[0], where)),)
-
-
-def _targets(tokens: Mapping[str, int], wanted: Sequence[str], where: str) -> tuple[TargetLanguage, ...]:
-    """Return the targets of a model that is told the language by a token such as ``>>fra<<``."""
-    known: dict[str, int] = {}
-    for code, number in tokens.items():
-        try:
-            known.setdefault(language_tag(code, where), number)
-        except ImportRefused:
-            continue  # tokens that are no languages, such as >>xxx<< for tests
-    asked = [language_tag(code, where) for code in wanted] or list(known)
-    for tag in asked:
-        if tag not in known:
-            raise ImportRefused(f"{where}: it does not translate into {tag}; it has {', '.join(sorted(known))}")
-    return tuple(TargetLanguage(tag, (known[tag],)) for tag in dict.fromkeys(asked))
 
 
 def marian_state(config: TransformerConfig, tensors: StateArrays, rows: Rows, where: str) -> StateArrays:

@@ -122,10 +122,11 @@ def put_embeddings(
 ) -> None:
     """Put embeddings and output bias, zeros if there is none, into our state dict; raises ImportRefused.
 
-    ``tables``: the names of the target's table, and of the source's if it has its own.
+    ``tables``: the names of the output layer's table, and of the source's and of the target's if they have their own.
     """
     sizes = []
-    for name, names, ours in zip(("embedding", "source_embedding"), tables, reversed(rows), strict=False):
+    tables_of = ("embedding", "source_embedding", "target_embedding")
+    for name, names, ours in zip(tables_of, tables, (rows[1], *rows), strict=False):
         table = reader.table(*names)
         if table.ndim != 2 or table.shape[1] != width:
             reader.refuse(f"{names[0]} has the shape {table.shape}; (…, {width}) is needed")

@@ -143,10 +143,10 @@ class DecoderLayer(nn.Module):
 class Transformer(nn.Module):
     """Encoder and decoder with one embedding matrix for source, target and output (section 3.4).
 
-    With ``share_embeddings: false`` the source has its own table.
+    With ``share_embeddings: false`` the source has its own table, with ``tie_output: false`` the target, too.
     """
 
-    by_piece = ("embedding.weight", "source_embedding.weight", "output_bias")
+    by_piece = ("embedding.weight", "source_embedding.weight", "target_embedding.weight", "output_bias")
     """Parameters whose first axis is the vocabulary."""
 
     def __init__(self, config: TransformerConfig, vocabulary: int, max_positions: int = 512) -> None:
@@ -155,6 +155,8 @@ class Transformer(nn.Module):
         self.embedding = nn.Embedding(vocabulary, config.width, padding_idx=PAD)
         own = not config.share_embeddings
         self.source_embedding = nn.Embedding(vocabulary, config.width, padding_idx=PAD) if own else None
+        own = not config.tie_output
+        self.target_embedding = nn.Embedding(vocabulary, config.width, padding_idx=PAD) if own else None
         self.output_bias = nn.Parameter(torch.zeros(vocabulary))
         self.scale = math.sqrt(config.width) if config.scale_embedding else 1.0  # section 3.4
         self.positions: Tensor
@@ -181,7 +183,7 @@ class Transformer(nn.Module):
         for attention in (m for m in self.modules() if isinstance(m, MultiHeadAttention)):
             for half in attention.key_value.weight.data.chunk(2):  # as two square matrices
                 nn.init.xavier_uniform_(half)
-        for table in (self.embedding, self.source_embedding):
+        for table in (self.embedding, self.source_embedding, self.target_embedding):
             if table is not None:
                 nn.init.normal_(table.weight, std=self.config.width**-0.5)
 
@@ -216,7 +218,7 @@ class Transformer(nn.Module):
         total = past + tokens.shape[1]
         causal = torch.ones(total, total, dtype=torch.bool, device=tokens.device).tril()[past:]
         valid = valid_positions(memory.lengths, memory.arrays[0].shape[2])[:, None, None, :]
-        values = self._embed(self.embedding, tokens, past)
+        values = self._embed(self.target_embedding or self.embedding, tokens, past)
         own: list[Tensor] = []
         cross, present = [], []
         for i, layer in enumerate(self.decoder):

@@ -26,7 +26,7 @@ from training.trainer.checkpoints import load_parameters, trained_parameters
 
 MEANING = (
     "width", "heads", "feed_forward", "decoder", "norm", "activation", "positions", "scale_embedding",
-    "share_embeddings",
+    "share_embeddings", "tie_output",
 )  # fmt: skip
 """Settings of the network without which the same numbers of an import would mean something else."""
 SOURCE_TABLE = "source_embedding.weight"

@@ -1,6 +1,7 @@
 """CTranslate2 folders, as models of OpenNMT-py and of the hub become one."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,13 @@ def converted_folder(hub: Path, folder: Path, quantization: str | None = None) -
     return folder
 
 
-def opennmt_folder(folder: Path, pre_norm: bool = True, quantization: str | None = None) -> Path:
-    """Write a CTranslate2 folder as OpenNMT-py's models become one, and its SentencePiece model beside it."""
+def opennmt_folder(
+    folder: Path, pre_norm: bool = True, quantization: str | None = None, positions: str = "stored", tied: bool = True
+) -> Path:
+    """Write a CTranslate2 folder as OpenNMT-py's models become one, and its SentencePiece model beside it.
+
+    ``positions``: ``stored`` sinusoids, ``none``, ``shifted`` ones or ``learnt`` ones. ``tied``: one table for all.
+    """
     folder.mkdir(parents=True)
     train_pieces(folder, MarianShape(byte_fallback=True))
     model = read_sentencepiece(folder / "source.spm")
@@ -42,11 +48,8 @@ def opennmt_folder(folder: Path, pre_norm: bool = True, quantization: str | None
     def norm(part: Any) -> None:
         part.gamma, part.beta = 1 + numbers(width, scale=0.1), numbers(width, scale=0.1)
 
-    table = numbers(vocabulary, width)
-    positions = sinusoidal_positions(128, width).numpy()
-    spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = table
-    spec.encoder.position_encodings.encodings = spec.decoder.position_encodings.encodings = positions
-    spec.decoder.projection.weight, spec.decoder.projection.bias = table, numbers(vocabulary, scale=0.3)
+    _add_tables(spec, vocabulary, tied, numbers)
+    _add_positions(spec, positions, numbers)
     for side in (spec.encoder, spec.decoder):
         if pre_norm:
             norm(side.layer_norm)
@@ -66,3 +69,21 @@ def opennmt_folder(folder: Path, pre_norm: bool = True, quantization: str | None
     spec.optimize(quantization=quantization)
     spec.save(str(folder))
     return folder
+
+
+def _add_positions(spec: Any, positions: str, numbers: Callable[..., Any]) -> None:
+    """Add a table of positions to both sides; without one, CTranslate2 makes its own."""
+    if positions == "none":
+        return
+    shifted, plain = sinusoidal_positions(130, 32, "marian").numpy()[2:], sinusoidal_positions(128, 32).numpy()
+    table = {"shifted": shifted, "learnt": numbers(128, 32), "stored": plain}[positions]
+    spec.encoder.position_encodings.encodings = spec.decoder.position_encodings.encodings = table
+
+
+def _add_tables(spec: Any, vocabulary: int, tied: bool, numbers: Callable[..., Any]) -> None:
+    """Add embeddings and output layer: one table for all three, or one for each."""
+    table = numbers(vocabulary, 32)
+    spec.encoder.embeddings[0].weight = table if tied else numbers(vocabulary, 32)
+    spec.decoder.embeddings.weight = table
+    spec.decoder.projection.weight = table if tied else numbers(vocabulary, 32)
+    spec.decoder.projection.bias = numbers(vocabulary, scale=0.3)

@@ -9,14 +9,19 @@ import numpy as np
 import pytest
 import torch
 
+from service.bundle.load import load_bundle
 from service.bundle.vocabulary import EOS
 from tests.training.imports.marian_models import MarianShape, write_model
+from tests.training.imports.old_ctranslate2 import rewrite
 from tests.training.imports.opennmt_models import converted_folder, opennmt_folder
 from tests.training.imports.toy_text import ENGLISH
 from training.data.batching import collate
+from training.export.compare import ParityError, ParityLimits
 from training.imports.argos import installed_packages, read_argos
+from training.imports.bundle import ImportOptions
 from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
-from training.imports.network import network_of
+from training.imports.files import ImportRefused
+from training.imports.network import import_bundle, network_of
 
 
 @pytest.mark.filterwarnings("ignore:Recommended")  # what transformers' tokenizer would like to have beside it
@@ -26,6 +31,17 @@ from training.imports.network import network_of
         ("opennmt", None),
         ("opennmt, post-norm", None),
         ("opennmt", "int8"),
+        ("opennmt, version 2", None),
+        ("opennmt, version 3", "int16"),
+        ("opennmt, version 4", None),
+        ("opennmt, version 4", "int8"),
+        ("opennmt, version 5", "int16"),
+        ("opennmt, with a token of the language", None),
+        ("opennmt, untied", None),
+        ("opennmt, untied", "int8"),
+        ("opennmt, positions none", None),
+        ("opennmt, positions shifted", None),
+        ("opennmt, positions learnt", None),
         ("marian", None),
         ("marian", "int16"),
         ("marian", "float16"),
@@ -37,10 +53,16 @@ def test_tokens_and_scores_are_those_of_ctranslate2(kind: str, quantization: str
         write_model(tmp_path / "hub", MarianShape(byte_fallback=True))
         converted_folder(tmp_path / "hub", folder, quantization)
     else:
-        opennmt_folder(folder, "post-norm" not in kind, quantization)
+        positions = kind.partition("positions ")[2] or "stored"
+        opennmt_folder(folder, "post-norm" not in kind, quantization, positions, "untied" not in kind)
+        if "version" in kind:
+            rewrite(folder, int(kind[-1]))
+        if "token" in kind:
+            add_source_token(folder)
     pieces = folder / "source.spm", folder / "target.spm" if marian else None
     model = read_ctranslate2(folder, Ctranslate2Options("imported", ("en",), ("fr",), *pieces, licence="MIT"))
     assert model.source_end is marian
+    assert bool(model.targets[0].prefix) is ("token" in kind)
     network, end = network_of(model), [EOS] * marian
     theirs = ctranslate2.Translator(str(folder), compute_type="float32", intra_threads=1)
     names = json.loads((folder / "shared_vocabulary.json").read_text(encoding="utf-8"))
@@ -59,6 +81,7 @@ def test_tokens_and_scores_are_those_of_ctranslate2(kind: str, quantization: str
     equal = 0
     for source, other in zip(sources, found, strict=True):
         target = [*(ours[name] for name in other.hypotheses[0]), EOS][:8]  # the eighth token is not followed by </s>
+        source = [*model.targets[0].prefix, *source]
         batch = collate([np.array(source, np.uint16)], [np.array(target, np.uint16)])
         with torch.no_grad():
             decoded = network.decode(batch.target_in, network.encode(batch.source, batch.source_lengths))
@@ -66,6 +89,52 @@ def test_tokens_and_scores_are_those_of_ctranslate2(kind: str, quantization: str
         assert float(logprobs[range(len(target)), target].sum()) == pytest.approx(other.scores[0], abs=3e-3)
         equal += logprobs.argmax(-1).tolist() == target
     assert equal >= 0.95 * len(sources)  # where two tokens are equally likely, the last digit decides
+
+
+def add_source_token(folder: Path) -> None:
+    """Make it a model that CTranslate2 gives a token before each source, as some of Argos' packages are."""
+    names, config = (json.loads((folder / f"{name}.json").read_text()) for name in ("shared_vocabulary", "config"))
+    (folder / "shared_vocabulary.json").write_text(json.dumps([*names[:-1], ">>fra<<"]))
+    (folder / "config.json").write_text(json.dumps(config | {"add_source_bos": True, "bos_token": ">>fra<<"}))
+
+
+def test_a_model_that_is_told_the_language_by_a_token_has_the_targets_of_its_tokens(tmp_path: Path) -> None:
+    folder = opennmt_folder(tmp_path / "made")
+    names = json.loads((folder / "shared_vocabulary.json").read_text())
+    (folder / "shared_vocabulary.json").write_text(json.dumps([*names[:-2], ">>fra<<", ">>por<<"]))
+
+    def targets(*codes: str) -> dict[str, str]:
+        options = Ctranslate2Options("imported", ("en",), codes, folder / "source.spm", licence="MIT")
+        model = read_ctranslate2(folder, options)
+        names = json.loads(model.source.tokenizer.to_str())["model"]["vocab"]
+        return {target.language: names[target.prefix[0]][0].strip() for target in model.targets}
+
+    assert targets("pt", "fr") == {"pt": ">>por<<", "fr": ">>fra<<"}
+    with pytest.raises(ImportRefused, match="does not translate into es; it has fr, pt"):
+        targets("es")
+
+
+def test_an_import_without_ties_and_with_a_table_of_its_own_passes_the_gate(tmp_path: Path) -> None:
+    model = read_ctranslate2(*untied(tmp_path))
+    bundle = import_bundle(model, tmp_path / "models/imported", ImportOptions(precisions=("fp32",)))
+    assert load_bundle(bundle).manifest.card["imported"]["network"]["tie_output"] is False
+
+
+def test_without_the_gate_the_card_says_what_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.imports.bundle.GATE", ParityLimits(pairs=8, longest=32, agreement=1.01))
+    model, output = read_ctranslate2(*untied(tmp_path)), tmp_path / "models/imported"
+    with pytest.raises(ParityError):
+        import_bundle(model, output, ImportOptions())
+    assert not output.exists()
+    import_bundle(model, output, ImportOptions(gate=False))
+    notes = load_bundle(output).manifest.card["notes"]
+    assert "did not pass the comparison of its graphs, and was added all the same: FAIL" in notes
+    assert "greedy tokens" in notes
+
+
+def untied(folder: Path) -> tuple[Path, Ctranslate2Options]:
+    made = opennmt_folder(folder / "made", positions="shifted", tied=False)
+    return made, Ctranslate2Options("imported", ("en",), ("fr",), made / "source.spm", licence="MIT")
 
 
 def test_packages_are_read_packed_and_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,7 +183,7 @@ CTRANSLATE2: dict[str, tuple[Spoil, str]] = {
     "a model cut off": (cut("model.bin", 0.7), "it is no CTranslate2 model, or it is cut off"),
     "a newer format": (
         edited("model.bin", lambda data: struct.pack("I", 9) + data[4:]),
-        "version 9 of CTranslate2's format; 2 to 6 can be imported",
+        "version 9 of CTranslate2's format; 1 to 6 can be imported",
     ),
     "another network": (replaced(b"TransformerSpec", b"WhisperSpecific"), "it is a WhisperSpecific"),
     "something behind": (edited("model.bin", lambda data: data + b"."), "so it is damaged"),

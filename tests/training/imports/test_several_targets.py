@@ -95,7 +95,8 @@ async def test_languages_and_models_list_both_pairs(client: httpx.AsyncClient) -
     assert listed == {"de": ["de"], "en": ["de", "en", "fr"], "fr": ["fr"]}
     [model] = (await client.get("/models")).json()["models"]
     assert (model["sources"], model["targets"]) == (["en"], ["fr", "de"])
-    assert model["pairs"] == [{"source": "en", "target": target, "default": True} for target in SAID]
+    pair = {"source": "en", "default": True, "reason": "as the only model"}
+    assert model["pairs"] == [pair | {"target": target} for target in SAID]
 
 
 async def test_each_target_gets_its_language_whatever_else_is_asked_for(client: httpx.AsyncClient) -> None:

@@ -11,7 +11,7 @@ from training.export.graphs.order import Order
 from training.export.graphs.precision import Arithmetic
 from training.export.graphs.residual import Stream
 from training.export.graphs.ssru import Ssru
-from training.export.layouts import EMBEDDING, SOURCE_EMBEDDING, embedding_scale, position_table
+from training.export.layouts import EMBEDDING, embedding_scale, looked_up, position_table
 from training.recipe import TransformerConfig
 
 VALID = "source_valid"
@@ -70,7 +70,7 @@ class TransformerGraphs(NetworkGraphs):
         table = graph.reshape(graph.weight(position_table(self.config)), -1, 1, self.config.width)
         positions = graph.op("Gather", table, step.past)
         # [N, 1, W] throughout: the shape of self-attention's input and output, so that no reshape is needed.
-        embedded = self.arithmetic.lookup(graph, EMBEDDING, graph.reshape(step.tokens, -1, 1))
+        embedded = self.arithmetic.lookup(graph, looked_up(self.config, "decoder"), graph.reshape(step.tokens, -1, 1))
         stream.start(embedded, self.arithmetic.from_float(graph, positions))
         each, following = len(state) // self.config.decoder_layers, []
         for i in range(self.config.decoder_layers):
@@ -197,8 +197,7 @@ class TransformerGraphs(NetworkGraphs):
     def _start(self, graph: GraphBuilder, ids: str, size: str, side: str) -> Stream:
         """Return embeddings plus positions, if they are added, of whole sequences: [B, S] → [B, S, W]."""
         stream = Stream(graph, self.arithmetic, self.config, side)
-        own = side == "encoder" and not self.config.share_embeddings
-        embedded = self.arithmetic.lookup(graph, SOURCE_EMBEDDING if own else EMBEDDING, ids)
+        embedded = self.arithmetic.lookup(graph, looked_up(self.config, side), ids)
         if side == "decoder" or self.config.encoder_adds_positions:
             table = graph.op("Slice", graph.weight(position_table(self.config)), graph.integers(0), size)
             positions = self.arithmetic.from_float(graph, table)
