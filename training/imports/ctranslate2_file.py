@@ -84,7 +84,8 @@ _TOKENS = ("bos_token", "eos_token", "unk_token")
 
 def _of_today(stored: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     """Return the variables by the names that CTranslate2 has used since 3.0, and what it has in ``config.json``."""
-    kept, config = {}, {}
+    kept: dict[str, npt.NDArray[Any]] = {}
+    config: dict[str, Any] = {}
     for name, array in stored.items():
         first, _, last = name.rpartition("/")
         if name in _FLAGS:

@@ -18,7 +18,13 @@ from service.bundle.vocabulary import EOS, PAD
 from training.export.shortlist import Shortlist
 from training.imports.files import ImportRefused, card_licence, checksums, language_tag, read_optional_object
 from training.imports.firefox_file import read_content, read_model, read_shortlist
-from training.imports.firefox_network import aligning_layer, firefox_multipliers, firefox_state, network_of
+from training.imports.firefox_network import (
+    aligning_layer,
+    firefox_multipliers,
+    firefox_state,
+    network_of,
+    with_two_tables,
+)
 from training.imports.sentencepiece_file import PieceKind, SentencePieceModel, read_sentencepiece
 from training.imports.source import ImportedModel, Origin, TextSide
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, renumber
@@ -56,9 +62,11 @@ def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
     metadata = read_optional_object(folder / "metadata.json")
     where = _only_file(folder, "model.*.bin")
     languages = _languages(where, metadata, options)
+    paths = _vocabulary_paths(folder)
     file = read_model(where)
+    if paths[0] != paths[1]:
+        file = with_two_tables(file)
     network = network_of(file, where)
-    paths = _vocabulary_paths(folder, network.share_embeddings)
     models = [read_sentencepiece(path, read_content(path)) for path in paths]
     tables = ["Wemb"] * 2 if network.share_embeddings else ["encoder_Wemb", "decoder_Wemb"]
     vocabularies = [_vocabulary(model, len(file.tensors[table]), path)
@@ -91,7 +99,7 @@ def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
         origin=origin,
         alignment=AlignmentHead(aligning_layer(file.options, network, where), 0, "produce"),
         decoding=SEARCH,
-        shortlist=_shortlist(folder, models, (source, target), network.share_embeddings),
+        shortlist=_shortlist(folder, models, (source, target), paths[0] == paths[1]),
         intgemm=intgemm,
     )
 
@@ -124,11 +132,11 @@ def _languages(model: Path, metadata: Mapping[str, Any], options: FirefoxOptions
     return language_tag(str(source), str(model)), language_tag(str(target), str(model))
 
 
-def _vocabulary_paths(folder: Path, shared: bool) -> list[Path]:
-    """Return the SentencePiece models of source and target."""
-    if shared:
-        return [_only_file(folder, "vocab.*.spm")] * 2
-    return [_only_file(folder, f"{side}vocab.*.spm") for side in ("src", "trg")]
+def _vocabulary_paths(folder: Path) -> list[Path]:
+    """Return the SentencePiece models of source and target: one for both, or one for each."""
+    if any(folder.glob("srcvocab.*.spm*")):
+        return [_only_file(folder, f"{side}vocab.*.spm") for side in ("src", "trg")]
+    return [_only_file(folder, "vocab.*.spm")] * 2
 
 
 def _vocabulary(model: SentencePieceModel, rows: int, where: Path) -> Vocabulary:

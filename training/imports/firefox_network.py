@@ -7,7 +7,7 @@ embedding in front of the target, and guided alignment in the first head of one 
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from training.imports.firefox_file import MarianFile
 from training.imports.tensors import Array, BlockNames, Rows, TensorReader, layers_of, put_embeddings
 from training.recipe import RecipeError, TransformerConfig, transformer_config
 
+AnyNumber = TypeVar("AnyNumber")
 _EPSILON = 1e-6
 _REQUIRED = {
     "type": ("transformer",), "transformer-decoder-autoreg": ("rnn",), "dec-cell": ("ssru",),
@@ -70,6 +71,19 @@ def network_of(file: MarianFile, where: Path) -> TransformerConfig:
         )  # fmt: skip
     except RecipeError as error:
         raise ImportRefused(str(error)) from error
+
+
+def with_two_tables(file: MarianFile) -> MarianFile:
+    """Return a file in which each side has its table, also if one table holds the rows of two vocabularies."""
+    if "Wemb" not in file.tensors:
+        return file
+
+    def each(numbers: Mapping[str, AnyNumber]) -> dict[str, AnyNumber]:
+        names = {name: ["encoder_Wemb", "decoder_Wemb"] if name == "Wemb" else [name] for name in numbers}
+        return {new: numbers[name] for name, several in names.items() for new in several}
+
+    options = {**file.options, "tied-embeddings-all": False, "tied-embeddings": True}
+    return MarianFile(options, each(file.tensors), each(file.weights), each(file.activations))
 
 
 def aligning_layer(options: Mapping[str, Any], network: TransformerConfig, where: Path) -> int:

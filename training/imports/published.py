@@ -174,8 +174,10 @@ def _of_registry(pairs: Mapping[str, Any], base: str, where: str) -> Iterator[Li
                        unpacked_sha256=_text(listed[name], "uncompressedHash") or None)
             for name, kind in _KINDS.items() if isinstance(listed.get(name), dict)
         ]  # fmt: skip
-        sets = entry.get("metrics") if isinstance(entry.get("metrics"), dict) else {}
-        metrics = next((found for name, found in sets.items() if name.startswith("flores") and found), {})
+        sets = entry["metrics"] if isinstance(entry.get("metrics"), dict) else {}
+        metrics: dict[str, Any] = next(
+            (found for name, found in sets.items() if name.startswith("flores") and isinstance(found, dict)), {}
+        )
         scores = {METRICS[name]: float(value) for name, value in metrics.items()
                   if name in METRICS and isinstance(value, int | float)}  # fmt: skip
         made = _firefox(

@@ -29,16 +29,20 @@ class StudentFolder:
 
 
 def student_folder(
-    path: Path, int8: bool = False, shared: bool = True, packed: bool = False, soft: bool = False
+    path: Path, int8: bool = False, shared: bool = True, packed: bool = False, soft: bool = False, joint: bool = False
 ) -> StudentFolder:
     """Write a student with float weights or weights of eight bits, one vocabulary or two, plain or packed files.
 
-    ``soft``: with attention so even that rounding to eight bits changes little.
+    ``joint``: two vocabularies whose pieces have the rows of one table. ``soft``: with attention so even that rounding
+    to eight bits changes little.
     """
     vocabularies = [pieces(ENGLISH + FRENCH)] if shared else [pieces(ENGLISH), pieces(FRENCH)]
     sizes = tuple(sentencepiece.SentencePieceProcessor(model_proto=each).get_piece_size() for each in vocabularies)
     student = random_student(
-        student_options(vocabularies=sizes, width=32, feed_forward=64, layers=(2, 2), heads=4), seed=1
+        student_options(
+            vocabularies=(max(sizes),) if one_table else sizes, width=32, feed_forward=64, layers=(2, 2), heads=4
+        ),
+        seed=1,
     )
     if soft:
         scales = {name: np.float32(0.25 if name.endswith(("Wq", "Wk")) else 0.5) for name in student.weights

@@ -87,6 +87,21 @@ def test_the_engine_translates_scores_and_aligns_as_the_reference(
         assert forced.decoder_attention is None
 
 
+@pytest.mark.parametrize("int8", [False, True])
+def test_one_table_may_hold_the_rows_of_two_vocabularies(int8: bool, tmp_path: Path) -> None:
+    folder = student_folder(tmp_path / "enfr", int8, shared=False, joint=True, soft=int8)
+    model = read_firefox(folder.path, FirefoxOptions("firefox-en-fr"))
+    write_import(model, tmp_path / "bundle", ImportOptions(precisions=("fp32",)))
+    engine, sources = load_model(load_bundle(tmp_path / "bundle"), ModelSettings()), sources_of(model, 60)
+    rows = sorted({*model.rows[1][model.target.scored].tolist()})
+    for source, ours in zip(sources, translate(engine, model, sources, 1), strict=True):
+        factor = (limit_of(source, model) - 0.5) / len(source)
+        expected = folder.reference.greedy(model.rows[0][source].tolist(), rows, length_factor=factor)
+        assert tuple(model.rows[1][list(ours.ids)].tolist()) == expected.ids
+    if int8 and exact_here():
+        assert model.intgemm is not None
+
+
 def test_beam_search_keeps_each_hypothesis_with_its_own_cells(bundle: Path, model: ImportedModel) -> None:
     engine, sources = load_model(load_bundle(bundle), ModelSettings()), sources_of(model, 20)
     found = translate(engine, model, sources, 4)
