@@ -38,11 +38,9 @@ def student_folder(
     """
     vocabularies = [pieces(ENGLISH + FRENCH)] if shared else [pieces(ENGLISH), pieces(FRENCH)]
     sizes = tuple(sentencepiece.SentencePieceProcessor(model_proto=each).get_piece_size() for each in vocabularies)
+    tables = (max(sizes),) if joint else sizes
     student = random_student(
-        student_options(
-            vocabularies=(max(sizes),) if one_table else sizes, width=32, feed_forward=64, layers=(2, 2), heads=4
-        ),
-        seed=1,
+        student_options(vocabularies=tables, width=32, feed_forward=64, layers=(2, 2), heads=4), seed=1
     )
     if soft:
         scales = {name: np.float32(0.25 if name.endswith(("Wq", "Wk")) else 0.5) for name in student.weights
