@@ -72,9 +72,10 @@ class SpokenClock:
 
 @dataclass(frozen=True, slots=True)
 class ShortForms:
-    """Short forms with a stop that ends no sentence."""
+    """Short forms, whose stops end no sentence; one that begins with a small letter may have a capital."""
 
     read: Mapping[str, str] = field(default_factory=dict)  # short form: the words that a model reads in its place
+    read_before_numbers: Mapping[str, str] = field(default_factory=dict)  # the same, where a number follows
     kept: Words = ()  # short forms that are copied
     may_end: Words = ()  # also at the end of a sentence, as the ones that are copied
     before_numbers: Words = ()  # without their stop, in small letters

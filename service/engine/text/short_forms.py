@@ -5,55 +5,79 @@ The stop of such a form ends no sentence, nor does that of an ordinal or of a sh
 
 import functools
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from service.bundle.wrapping import Span
 from service.languages import Language, language_of
 
-LONGEST = 8  # characters of a short form
 _END = re.compile(r"\s*$")
+_BLANK = "[ \u00a0\u202f]"
 _DAY = re.compile(r"(?<!\d)\d{1,2}\.\s+$")
 
 
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """The short forms of a language; one that begins with a small letter may have a capital."""
+
+    pattern: re.Pattern[str]
+    words: Mapping[str, str]
+    longest: int  # characters
+
+    def read(self, form: str) -> str:
+        """Return the words that are read for a short form."""
+        form = re.sub(_BLANK, " ", form)
+        if form in self.words:
+            return self.words[form]
+        words = self.words[form[:1].lower() + form[1:]]
+        return words[:1].upper() + words[1:]
+
+
 @functools.cache
-def _pattern(language: Language, *, kept: bool = False) -> re.Pattern[str] | None:
+def _forms(language: Language, *, kept: bool = False) -> _Forms | None:
     """Return the short forms for which words are read; `kept`: also those that are copied."""
-    forms = [*language.short_forms.read, *(language.short_forms.kept if kept else ())]
-    if not forms:
+    before_numbers, copied = language.short_forms.read_before_numbers, language.short_forms.kept if kept else ()
+    words = {**language.short_forms.read, **before_numbers, **{form: form for form in copied}}
+    if not words:
         return None
-    longest_first = sorted(map(re.escape, forms), key=len, reverse=True)
-    written = "|".join(form.replace(r"\ ", "[ \u00a0\u202f]") for form in longest_first)
-    return re.compile(rf"(?<![\w.])(?:{written})(?!\w)")
+    written = [_written(form) + (rf"(?={_BLANK}?\d)" if form in before_numbers else r"(?!\w)") for form in words]
+    longest_first = "|".join(sorted(written, key=len, reverse=True))
+    return _Forms(re.compile(rf"(?<![\w.])(?:{longest_first})"), words, max(map(len, words)))
+
+
+def _written(form: str) -> str:
+    first, others = form[:1], re.escape(form[1:]).replace(r"\ ", _BLANK)
+    return (f"[{first}{first.upper()}]" if first.islower() else re.escape(first)) + others
 
 
 def has_short_form(text: str, language: str) -> bool:
     """Return whether a text has a short form of its language."""
-    pattern = _pattern(language_of(language))
-    return pattern is not None and "." in text and pattern.search(text) is not None
+    forms = _forms(language_of(language))
+    return forms is not None and forms.pattern.search(text) is not None
 
 
 def short_forms(text: str, language: str) -> list[tuple[Span, str]]:
     """Return the ranges of a text's short forms and what is read there; at its end the stop of the sentence stays."""
-    known = language_of(language)
-    pattern = _pattern(known)
-    if pattern is None:
+    forms = _forms(language_of(language))
+    if forms is None:
         return []
     found = []
-    for match in pattern.finditer(text):
-        form = re.sub("[\u00a0\u202f]", " ", match[0])
-        end = match.end() - 1 if _END.match(text, match.end()) else match.end()
-        found.append(((match.start(), end), known.short_forms.read[form]))
+    for match in forms.pattern.finditer(text):
+        ends = match[0].endswith(".") and _END.match(text, match.end())
+        found.append(((match.start(), match.end() - 1 if ends else match.end()), forms.read(match[0])))
     return found
 
 
 def ends_short_form(text: str, begin: int, position: int, language: str) -> bool:
     """Return whether the stop before a place is that of a short form within a sentence."""
     known = language_of(language)
-    pattern, may_end = _pattern(known, kept=True), (*known.short_forms.may_end, *known.short_forms.kept)
-    if pattern is None:
+    forms, may_end = _forms(known, kept=True), (*known.short_forms.may_end, *known.short_forms.kept)
+    if forms is None:
         return False
-    for match in pattern.finditer(text, begin, position + LONGEST):
+    for match in forms.pattern.finditer(text, begin, position + forms.longest):
         if match.start() < position and not text[match.end() : position].strip():
-            return match[0] not in may_end or not text[position : position + 1].isupper()
+            form = re.sub(_BLANK, " ", match[0])
+            return form not in may_end or not text[position : position + 1].isupper()
     return False
 
 
@@ -75,7 +99,9 @@ def ends_ordinal(text: str, begin: int, position: int, language: str) -> bool:
 
 @functools.cache
 def _before_numbers(language: Language) -> re.Pattern[str] | None:
-    words = "|".join(f"(?i:{re.escape(word[0])}){re.escape(word[1:])}" for word in language.short_forms.before_numbers)
+    forms = language.short_forms
+    known = [*forms.before_numbers, *(form.removesuffix(".") for form in forms.read_before_numbers)]
+    words = "|".join(f"(?i:{re.escape(word[0])}){re.escape(word[1:])}" for word in known)
     return re.compile(rf"\b(?:{words})\.\s*$") if words else None
 
 

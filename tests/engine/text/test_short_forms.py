@@ -18,6 +18,13 @@ from service.engine.text.short_forms import short_forms
         ("Un fruit, p. ex. une pomme.", "fr", "Un fruit, par exemple une pomme."),
         ("Das Wort Mioz. B.", "de", "Das Wort Mioz. B."),
         ("ca. 5", "it", "ca. 5"),
+        ("Ca. 20 Leute, max. 30, i. d. R. mehr", "de", "Etwa 20 Leute, höchstens 30, in der Regel mehr"),
+        ("Siehe S. 12 und Abb. 3, nicht S. Meier", "de", "Siehe Seite 12 und Abbildung 3, nicht S. Meier"),
+        ("Nr.\u00a05", "de", "Nummer\u00a05"),
+        ("No. 5 is mine. No. I am.", "en", "Number 5 is mine. No. I am."),
+        ("See fig. 3 and p. 12, on Jan. 5.", "en", "See figure 3 and page 12, on January 5."),
+        ("Jones et al. were here.", "en", "Jones et al. were here."),
+        ("C'est le n° 5, p. 3.", "fr", "C'est le numéro 5, page 3."),
     ],
 )
 def test_the_words_are_read(text: str, language: str, read: str) -> None:
@@ -35,6 +42,10 @@ def test_the_words_are_read(text: str, language: str, read: str) -> None:
         ("Sie spielt in der 2. Bundesliga.", "de", 1),
         ("Ein Fan vom 1. FC Köln.", "de", 1),
         ("Ich bin 19. Er ist 20.", "de", 2),
+        ("Books etc. are here.", "en", 1),
+        ("We have books etc. They are here.", "en", 2),
+        ("No. 5 is mine.", "en", 1),
+        ("I say no. He says yes.", "en", 2),
     ],
 )
 def test_their_stops_and_those_of_ordinals_end_no_sentence(text: str, language: str, sentences: int) -> None:
