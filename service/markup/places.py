@@ -90,7 +90,9 @@ class Places:
         """Return the target extent of a node, inside the extent of its parent."""
         if node.start == node.end:
             place = self._point(node.start, source, within)
-            return (self._break(node.start, place, within),) * 2 if node.is_break else (place, place)
+            if node.is_break:
+                place = self._break(node.start, place, within)
+            return place, place
         if self.written.following(source[0]) >= node.start and self.written.following(node.end) >= source[1]:
             return within
         first, last = bisect_right(self.ends, node.start), bisect_left(self.starts, node.end)
@@ -164,8 +166,20 @@ class Places:
             end -= 1
         has_word = any(map(str.isalnum, self.source[first : last + 1]))
         if start >= end or (has_word and words.following(start) >= end):
-            start, end = words.nearest(start, within) or (start, max(start, end))
+            start, end = self.nearest(start, within) or (start, max(start, end))
         return start, end
+
+    def nearest(self, place: int, within: Extent) -> Extent | None:
+        """Return the nearest word within a range, with all that is written together with it but punctuation."""
+        found = self.target_written.nearest(place, within)
+        if found is None:
+            return self.target_words.nearest(place, within)
+        start, end = found
+        while start < end and self.target[start] in CLOSING + OPENING:
+            start += 1
+        while start < end and self.target[end - 1] in CLOSING + OPENING:
+            end -= 1
+        return (start, end) if start < end else self.target_words.nearest(place, within)
 
     def _point(self, place: int, source: Extent, within: Extent) -> int:
         low, high = within
@@ -219,12 +233,19 @@ def _links(source: str, target: str, sentences: Sequence[SentenceDetail]) -> Ite
 
 
 def _gap(texts: tuple[str, str], start: Extent, end: Extent) -> Iterator[Link]:
-    """Yield the words between two sentences, each of which stands in both texts."""
-    gap = texts[0][start[0] : end[0]]
-    if gap == texts[1][start[1] : end[1]]:
+    """Yield the words between two sentences, which stand in both texts; amounts may be written otherwise."""
+    gap, other = (text[begin:finish] for text, begin, finish in zip(texts, start, end, strict=True))
+    if gap == other:
         for word in WRITTEN.finditer(gap):
             spans = [(place + word.start(), place + word.end()) for place in start]
             yield Link(spans[0], spans[1], same=True)
+    elif gap.strip() and other.strip():
+        yield Link(_trimmed(gap, start[0]), _trimmed(other, start[1]), same=False)
+
+
+def _trimmed(text: str, at: int) -> Extent:
+    """Return the range of a text without the blanks around it, in a longer text where it begins at a place."""
+    return at + len(text) - len(text.lstrip()), at + len(text.rstrip())
 
 
 def _touches(spans: Sequence[Extent], extent: Extent) -> bool:

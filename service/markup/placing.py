@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def write(unit: Unit, text: str, sentences: Sequence[SentenceDetail]) -> str:
     """Return a translated unit as HTML; without `sentences` (nothing was translated) every tag keeps its place."""
-    places = Places(unit.text, text, sentences) if sentences else None
+    places = Places(unit.text, text, sentences) if sentences or text != unit.text else None
     return _write(unit.nodes, text, (0, len(text)), places, (0, len(unit.text)))
 
 
@@ -37,6 +37,8 @@ def _write(nodes: Sequence[Node], text: str, within: Extent, places: Places | No
             begin += 1
         before = after = ""
         if node.start == node.end and begin == finish:
+            if places is not None and node.blanks == (True, True):  # it stands between words, not within one
+                begin = min(places.target_written.around(begin)[1], within[1])
             begin, before, after = _spaced(node, text, begin, (at, within[1]), begins=begin == 0 and not written)
             finish = begin
         inner = _write(node.children, text, (begin, finish), places, (node.start, node.end))
@@ -80,10 +82,11 @@ def _parted(one: Spot, other: Spot, within: Extent, places: Places) -> tuple[Spo
         return ((begin, words.before(start)), node), (start, end), later
     if words.following(end) < finish:
         return (other[0], later), (words.following(end), finish), node
-    word = words.nearest(finish, (start, finish))
+    written = places.target_written
+    word = written.nearest(finish, (start, finish))
     if word is not None and words.before(word[0]) > begin:
-        return ((begin, words.before(word[0])), node), word, later
-    free = words.nearest(finish, (finish, within[1]))
+        return ((begin, written.before(word[0])), node), word, later
+    free = places.nearest(finish, (finish, within[1]))
     if free is not None:
         return one, free, later
     if node.name == later.name == "a":  # no link may hold another one

@@ -277,3 +277,25 @@ async def test_a_word_is_kept_whole_however_its_accents_are_written(shipped: Tra
     [found] = await shipped.translate([unicodedata.normalize("NFD", "He wrote Český in François's café.")])
     assert unicodedata.normalize("NFD", "Český") in found.text
     assert "café" in unicodedata.normalize("NFC", found.text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("£3.50", "3,50 £"),
+        ("12.5%", "12,5 %"),
+        ("- $1,234.50 – $2,000", "- 1 234,50 $ – 2 000 $"),
+        ("€5\nI lost my keys.\n12.5%", "5 €\nJ'ai perdu mes clés.\n12,5 %"),
+        ("3.5", "3.5"),  # it may be a version or a heading
+        ("1. ", "1. "),
+    ],
+)
+async def test_an_amount_alone_is_written_as_in_a_sentence(shipped: Translator, text: str, expected: str) -> None:
+    [found] = await shipped.translate([text], TranslationOptions(details=True, alternatives=1))
+    assert re.sub("[\u00a0\u202f]", " ", found.text) == expected
+    for sentence in found.sentences:
+        end = sentence.target_start + len(sentence.target_text)
+        assert found.text[sentence.target_start : end] == sentence.target_text
+    for values in ("keep", "off"):
+        [kept] = await shipped.translate([text], TranslationOptions(values=values))
+        assert kept.text.startswith(text[:3])

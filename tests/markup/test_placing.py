@@ -124,6 +124,18 @@ def test_tags_know_the_values_of_a_text(
     assert translated(html, target, links, values) == expected
 
 
+def test_an_amount_alone_that_is_written_otherwise_stays_in_its_tag() -> None:
+    [unit] = markup.read("<b>$5</b> <i>now</i>")
+    assert isinstance(unit, Unit)
+    assert markup.write(Unit("$5", unit.nodes[:1]), "5 $", []) == "<b>5 $</b>"
+    sentence = SentenceDetail("now", "là", 3, 4, tokens_at("now", 3), tokens_at("là", 4), 0.0, (), ((0, 0),), "eos")
+    assert markup.write(unit, "5 $ là", [sentence]) == "<b>5 $</b> <i>là</i>"
+
+
+def tokens_at(text: str, place: int) -> tuple[Token, ...]:
+    return (Token(0, text, text, place, place + len(text)),)
+
+
 @pytest.mark.parametrize(
     ("html", "target", "links", "expected"),
     [

@@ -72,7 +72,11 @@ def _corpus(corpus: CorpusConfig) -> dict[str, Any]:
 
 
 def _named(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value.name if isinstance(value, Path) else value for key, value in values.items()}
+    def plain(value: Any) -> Any:
+        """Return a value as it is read again from JSON."""
+        return value.name if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
+
+    return {key: plain(value) for key, value in values.items()}
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any, Any]]:

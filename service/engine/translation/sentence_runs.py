@@ -22,6 +22,7 @@ from service.engine.translation.translated import QualityOptions, Translated, as
 from service.engine.translation.value_keeper import ValueKeeper
 from service.engine.translation.way_back import WayBack, widened
 from service.engine.types import Search, Translation, TranslationOptions
+from service.engine.values.finder import ValueRules
 
 MOST_SENTENCES = 8192  # of one request: as many as may wait
 LONGEST_TOKEN = 32  # characters; with more than so many a token, a given beginning is not even read
@@ -194,8 +195,8 @@ class SentenceRuns:
         """Return the translations of texts from those of their sentences, with the quality of each sentence."""
         pair, options = self.pair, self.options
         confidence = None if options.target_prefix else pair.manifest.confidence  # fitted on the model's own words
-        languages = pair.info.source_language, pair.info.target_language
-        quality = QualityOptions(confidence, options.min_quality, options.keep_source, languages)
+        rules = ValueRules(pair.info.source_language, pair.info.target_language, localized=options.values == "localize")
+        quality = QualityOptions(confidence, options.min_quality, options.keep_source, rules)
         translations = [
             assemble(text, own, pair.tokenizers, pair.align.threshold, options.alternatives, quality)
             for text, own in zip(texts, results, strict=True)

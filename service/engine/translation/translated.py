@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from service.bundle.confidence import Confidence, signals_of
-from service.bundle.wrapping import Span, join
+from service.bundle.wrapping import Joined, Span, join
 from service.engine.attention.words import axis_of, links_of
 from service.engine.cancellation import while_wanted
 from service.engine.jobs import FloatArray, Hypothesis, ScoringResult, SearchTrace
@@ -17,6 +17,8 @@ from service.engine.text.reading import Reading
 from service.engine.text.tokenizer import Tokenizer, Tokenizers
 from service.engine.translation.losses import LOWERED, NOTHING, losses_of
 from service.engine.types import SentenceDetail, SentenceQuality, Token, Translation, ValuePath
+from service.engine.values.finder import ValueRules, amounts_outside
+from service.engine.values.value import Value
 
 Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and the position of the text in the text of the tokens
 
@@ -87,6 +89,9 @@ class Translated:
         )
 
 
+AS_THEY_ARE = ValueRules("", "", localized=False)
+
+
 @dataclass(frozen=True, slots=True)
 class QualityOptions:
     """The computation of a sentence's quality, and the answer for sentences below `min_quality`."""
@@ -94,14 +99,14 @@ class QualityOptions:
     confidence: Confidence | None = None  # None: the model gives no quality
     min_quality: float | None = None
     keep_source: bool = False
-    languages: tuple[str, str] = ("", "")
+    rules: ValueRules = AS_THEY_ARE  # the languages, and how values are written
 
     def judge(self, sentence: Reading, translation: str, logprobs: Sequence[float]) -> SentenceQuality:
         """Return the quality of a sentence's translation, whose place in the whole translation is not known yet."""
         source = sentence.text
         signals = signals_of(source, translation, len(sentence.ids), logprobs)
         quality = None if self.confidence is None else self.confidence.quality(signals)
-        losses = losses_of(source, translation, sentence.values, self.languages)
+        losses = losses_of(source, translation, sentence.values, (self.rules.source, self.rules.target))
         if quality is not None and losses is not NOTHING:
             quality *= LOWERED
         low = quality is not None and self.min_quality is not None and quality < self.min_quality
@@ -151,21 +156,34 @@ def assemble(
         for result, translation in zip(results, best, strict=True)
     ]
     spans = [(result.sentence.start, result.sentence.end) for result in results]
-    joined = join(text, spans, [each.target_text for each in qualities])
+    amounts = amounts_outside(text, spans, quality.rules) if quality.rules.localized else []
+    joined = _joined(text, spans, [each.target_text for each in qualities], amounts)
     details = tuple(
         with_quality(result.detail(tokenizers, threshold, start), found)
         for result, start, found in zip(while_wanted(results), joined.starts, qualities, strict=True)
         if result.weights is not None
     )
-    others = _alternatives(text, spans, results, best, tokenizers.target) if alternatives else []
+    choices = _choices(results, best, tokenizers.target) if alternatives else []
+    others = list(dict.fromkeys(_joined(text, spans, chosen, amounts).text for chosen in choices))
     placed = tuple(replace(each, start=start) for each, start in zip(qualities, joined.starts, strict=True))
     others = [other for other in others if other != joined.text][:alternatives]
     return Translation(joined.text, tuple(others), details, qualities=placed)
 
 
-def _alternatives(
-    text: str, spans: Sequence[Span], results: Sequence[Translated], best: Sequence[str], tokenizer: Tokenizer
-) -> list[str]:
+def _joined(text: str, spans: Sequence[Span], translations: Sequence[str], amounts: Sequence[Value]) -> Joined:
+    """Return a text with translations in some ranges, and with amounts between them as the target language has them."""
+    if not amounts:
+        return join(text, spans, translations)
+    parts = [(span, new, True) for span, new in zip(spans, translations, strict=True)]
+    parts += [((amount.start, amount.end), amount.written, False) for amount in amounts]
+    parts.sort(key=lambda part: part[0])
+    joined = join(text, [span for span, _, _ in parts], [new for _, new, _ in parts])
+    starts = zip(joined.starts, parts, strict=True)
+    return Joined(joined.text, tuple(start for start, (_, _, is_sentence) in starts if is_sentence))
+
+
+def _choices(results: Sequence[Translated], best: Sequence[str], tokenizer: Tokenizer) -> list[list[str]]:
+    """Return other translations of the sentences, the likeliest first."""
     texts: list[list[str]] = []
     for result, first in zip(while_wanted(results), best, strict=True):
         others = (hypothesis.ids for hypothesis in result.hypotheses[1:])
@@ -174,5 +192,4 @@ def _alternatives(
         further = (sentence.translated(ids, tokenizer) for ids in good)
         texts.append(list(dict.fromkeys([first, *further])))
     most = max(map(len, texts), default=0)
-    ranked = ([choices[rank if rank < len(choices) else 0] for choices in texts] for rank in range(1, most))
-    return list(dict.fromkeys(join(text, spans, chosen).text for chosen in ranked))
+    return [[choices[rank if rank < len(choices) else 0] for choices in texts] for rank in range(1, most)]

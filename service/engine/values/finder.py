@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from service.engine.cancellation import check_wanted
@@ -11,7 +11,7 @@ from service.engine.values.code_rows import joined_codes
 from service.engine.values.locales import amount_in, has_decimal_point, number_in, ordinal_endings, percent_in
 from service.engine.values.patterns import HAS_DIGIT, MAY_HOLD_VALUES, TRIGGERS, scanner, unit_pattern
 from service.engine.values.spoken import may_be_spoken, spoken_value, whole_hour
-from service.engine.values.value import Kind, Value
+from service.engine.values.value import Kind, Value, shifted
 from service.languages import Language, language_of
 
 WINDOW = 4000  # characters that are searched at once, in which no other thread runs; and the next ones, for their ends
@@ -44,6 +44,23 @@ def find_values(text: str, rules: ValueRules) -> tuple[Value, ...]:
             found.append(value)
             begin = max(begin, value.end)
     return joined_codes(text, found)
+
+
+def amounts_outside(text: str, spans: Sequence[tuple[int, int]], rules: ValueRules) -> list[Value]:
+    """Return the sums of money and the shares outside of some ranges of a text, written as the target language does.
+
+    Other numbers that stand alone stay as they are: 1.1 may be a heading.
+    """
+    found: list[Value] = []
+    for start, end in zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)], strict=True):
+        if HAS_DIGIT.search(text, start, end):
+            values = find_values(text[start:end], rules)
+            found += [
+                shifted(value, start)
+                for value in values
+                if value.written != value.text and (value.kind is Kind.AMOUNT or "%" in value.text)
+            ]
+    return found
 
 
 def _values(text: str, part: tuple[int, int], rules: ValueRules) -> Iterator[Value]:

@@ -15,7 +15,7 @@ from training.data.own_text import FOLDER, read_topic
 from training.data.prepare import prepare
 from training.export.card_inputs import data_credit
 from training.recipe import Recipe, load_recipe
-from training.runs.fingerprint import PreparedError
+from training.runs.fingerprint import Prepared, PreparedError
 from training.runs.folder import RunFolder
 
 TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
@@ -77,6 +77,7 @@ def test_a_corpus_may_read_some_topics_of_our_own_text(tmp_path: Path) -> None:
     corpus = {"name": "texts", "corpus": "everyday", "topics": ["fairy_tales"], "join": 3}
     folder = RunFolder(tmp_path / "made")
     prepare(toy_and(corpus), folder, None, tmp_path)
+    Prepared.load(folder.prepared).require(toy_and(corpus))  # training goes on with it
     lines = read_topic(FOLDER / "fairy_tales.tsv")
     pairs, decode = EncodedPairs.load(folder.corpus("texts")), folder.load_tokenizer().decode
     whole = " ".join(normalise(line.fr) for line in lines)
