@@ -81,10 +81,11 @@ def names_of(maps: Sequence[AttentionMap], fields: AttentionRequest) -> Named:
 def naming_of(infos: Sequence[ModelInfo], other_text: str | None) -> Naming:
     """Return the names of translations, layers and heads in figures."""
     aligning: dict[str, tuple[int, int]] = {}
-    for info in (each for own in infos for each in (own, *own.members)):
-        align = info.attention.get("align") or {}
+    known = {each.name: each.attention for own in infos for each in own.members}
+    for name, attention in (known | {info.name: info.attention for info in infos}).items():
+        align = attention.get("align") or {}
         if isinstance(align.get("layer"), int) and isinstance(align.get("head"), int):
-            aligning[info.name] = (align["layer"], align["head"])
+            aligning[name] = (align["layer"], align["head"])
     return Naming(aligning=aligning) if other_text is None else Naming(("first", "second"), aligning)
 
 

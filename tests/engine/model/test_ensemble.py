@@ -36,7 +36,8 @@ class MeanOfMembers:
 
     def __init__(self, members: Sequence[OnnxModel], sources: Sequence[tuple[int, ...]]) -> None:
         self._members = members
-        self.bos, self.eos, self.step_cost = members[0].bos, members[0].eos, None
+        self.bos, self.eos = members[0].bos, members[0].eos
+        self.step_cost: int | None = None
         self.source_limit = self.target_limit = 256
         # What one of them scores for a sentence, all must score.
         lists = [[_scored(member, source) for member in members] for source in sources]
