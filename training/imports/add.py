@@ -118,6 +118,11 @@ def format_of(path: Path) -> Format:
             f"{path}: it is a checkpoint of PyTorch, which is read in the training environment: "
             f"python -m training import opus-mt {path} --output models/{path.resolve().name}"
         )
+    if any(path.glob("*.npz")):
+        raise ImportRefused(
+            f"{path}: it is a model of Marian (.npz), as Helsinki publishes OPUS-MT; make a CTranslate2 folder of it "
+            f"(ct2-opus-mt-converter --model_dir {path} --output_dir FOLDER), put its .spm files there, and add that"
+        )
     raise ImportRefused(
         f"{path}: it is no model that can be added: Firefox (model.….bin), CTranslate2 ({MODEL}) or Argos "
         f"({METADATA}, model/{MODEL})"

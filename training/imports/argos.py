@@ -25,7 +25,7 @@ LANGUAGES = {"pb": "pt-BR", "zt": "zh-Hant"}
 CREDIT = "Argos Open Technologies (Argos Translate)"
 SEARCH = replace(ctranslate2.SEARCH, beam_size=4, length_penalty=0.2)
 """How Argos Translate searches (``argostranslate/translate.py``), in CTranslate2."""
-_WANTED = {METADATA, PIECES, "README.md", "LICENSE", *(f"model/{name}" for name in (
+_WANTED = {METADATA, PIECES, BPE, "README.md", "LICENSE", *(f"model/{name}" for name in (
     MODEL, "config.json", "shared_vocabulary.json", "shared_vocabulary.txt", "source_vocabulary.json",
     "source_vocabulary.txt", "target_vocabulary.json", "target_vocabulary.txt",
 ))}  # fmt: skip
@@ -54,9 +54,9 @@ def _read(folder: Path, path: Path, name: str | None, licence: str | None) -> Im
     metadata = _metadata(folder, path)
     if metadata.get("target_prefix"):
         raise ImportRefused(f"{path}: it has a target_prefix; models of one language pair can be imported")
-    if (folder / "bpe.model").is_file():
-        raise ImportRefused(f"{path}: it has subwords of subword-nmt (bpe.model); SentencePiece can be imported")
-    codes = str(metadata["from_code"]), str(metadata["to_code"])
+    if (folder / BPE).is_file():
+        raise ImportRefused(f"{path}: it has subwords of subword-nmt ({BPE}); SentencePiece can be imported")
+    codes = tuple(LANGUAGES.get(code, code) for code in (str(metadata["from_code"]), str(metadata["to_code"])))
     options = Ctranslate2Options(
         name or f"argos-{codes[0]}-{codes[1]}".lower(),
         codes[:1],

@@ -3,6 +3,7 @@
 A piece has the id that it has in the SentencePiece model.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,8 +63,8 @@ def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
     metadata = read_optional_object(folder / "metadata.json")
     where = _only_file(folder, "model.*.bin")
     languages = _languages(where, metadata, options)
-    paths = _vocabulary_paths(folder)
     file = read_model(where)
+    paths = _vocabulary_paths(folder)
     if paths[0] != paths[1]:
         file = with_two_tables(file)
     network = network_of(file, where)
@@ -76,6 +77,9 @@ def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
     intgemm = None
     if file.weights and not options.seven_bits and products_are_exact(onnxruntime.InferenceSession):
         intgemm = firefox_multipliers(file, network, rows, where)
+    alignment = AlignmentHead(aligning_layer(file.options, network, where), 0, "produce")
+    if metadata.get("hash") not in (None, hashlib.sha256(read_content(where)).hexdigest()):
+        raise ImportRefused(f"{where}: its SHA-256 is not the one of metadata.json; both must be of one model")
     licence = options.licence or card_licence(folder / "README.md") or LICENCE
     origin = Origin(
         "firefox",
@@ -97,7 +101,7 @@ def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
         source=TextSide.of(models[0], source),
         target=TextSide.of(models[1], target),
         origin=origin,
-        alignment=AlignmentHead(aligning_layer(file.options, network, where), 0, "produce"),
+        alignment=alignment,
         decoding=SEARCH,
         shortlist=_shortlist(folder, models, (source, target), paths[0] == paths[1]),
         intgemm=intgemm,

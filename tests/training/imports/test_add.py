@@ -1,5 +1,8 @@
 """`translucent models add` where PyTorch cannot be imported, and the walk of docs/import.md."""
 
+import errno
+import json
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -83,6 +86,7 @@ def _targets(url: str) -> list[str]:
         ({"model.enfr.intgemm.alphas.bin": "version https://git-lfs.github.com/spec/v1"}, "a pointer of Git LFS"),
         ({"model.enfr.intgemm.alphas.bin.gz": "<!DOCTYPE html>"}, "a web page in the place of the file"),
         ({"model.bin": ""}, "give --from and --to"),
+        ({"opus.npz": "", "source.spm": ""}, "ct2-opus-mt-converter"),
         ({"notes.txt": ""}, "no model that can be added"),
     ],
 )
@@ -103,6 +107,31 @@ def test_a_disk_without_room_is_said_before_anything_is_written(
     with pytest.raises(ImportRefused, match=r"writes up to .* MB there, and 0 MB are free; make room, or .* TMPDIR"):
         add_model(folder / "enfr", tmp_path / "models", AddOptions())
     assert not (tmp_path / "models").exists()
+
+
+def test_a_disk_that_fills_up_is_said_with_the_place(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("training.imports.add.write_import", full)
+    with pytest.raises(ImportRefused, match=r".* or .*models: no space is left; make room, or name .* TMPDIR"):
+        add_model(folder / "enfr", tmp_path / "models", AddOptions())
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/b", "UPPER case", "x*", ".hidden", "x" * 65])
+def test_a_name_that_no_bundle_can_have_is_refused_before_anything_is_read(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ImportRefused, match="cannot be a bundle's name"):
+        add_model(tmp_path / "nothing", tmp_path, AddOptions(name))
+
+
+def test_files_of_two_models_are_refused(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "enfr", tmp_path / "enfr")
+    metadata = tmp_path / "enfr/metadata.json"
+    metadata.write_text(json.dumps(json.loads(metadata.read_text()) | {"hash": "0" * 64}))
+    with pytest.raises(ImportRefused, match=r"its SHA-256 is not the one of metadata.json"):
+        add_model(tmp_path / "enfr", tmp_path / "models", AddOptions())
 
 
 def test_the_command_says_which_extra_is_missing(folder: Path) -> None:

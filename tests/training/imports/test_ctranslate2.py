@@ -160,3 +160,6 @@ def test_packages_are_read_packed_and_installed(tmp_path: Path, monkeypatch: pyt
         assert (model.decoding.beam_size, model.decoding.length_penalty) == (4, 0.2)
         assert model.source_end is False
     assert not (tmp_path.parent / "escaped.txt").exists()
+    (package / "bpe.model").write_text("")
+    with pytest.raises(ImportRefused, match=r"it has subwords of subword-nmt \(bpe.model\)"):
+        read_argos(package, None, "CC0-1.0")

@@ -193,6 +193,17 @@ def test_the_three_commands_of_the_docs_lead_from_nothing_to_a_translation_with_
     assert "en → es: firefox-en-es is the default, as the only model." in got.stdout
     again = done(tmp_path, environment, *get.split())
     assert (again.returncode, again.stdout) == (0, "en → es: is there already\n")
+    away = environment | {"TRANSLUCENT_MODELS_INDEX": "http://127.0.0.1:1/list.json"}
+    kept = done(tmp_path, away, "translucent", "models", "get", "en-es", "--yes", "--if-missing")
+    assert (kept.returncode, kept.stdout + kept.stderr) == (0, "")  # as `make serve MODELS=en-es` without a network
+    missing = done(tmp_path, away, "translucent", "models", "get", "es-en", "--yes", "--if-missing")
+    assert missing.returncode == 1
+    assert "cannot be reached" in missing.stderr
+    assert "Traceback" not in missing.stderr
+    everything = done(tmp_path, environment, "translucent", "models", "available", "--to", "es")
+    assert everything.stdout == "en → es: firefox tiny 3.0 (1 MB)\n"
+    all_to = done(tmp_path, environment, "translucent", "models", "get", "--all-to", "es")
+    assert (all_to.returncode, all_to.stdout) == (0, "en → es: is there already\n")
     with running("-m", "service", "serve", "--models-dir", str(tmp_path / "models"), "--device", "cpu") as server:
         body = {"q": "The dog sees the house.", "source": "en", "target": "es"}
         assert httpx.post(f"{server.url}/translate", json=body).json()["translatedText"]
