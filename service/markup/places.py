@@ -113,7 +113,8 @@ class Places:
         size = node.end - node.start
         if node.start > word[0] and node.end == word[1] and size <= LONGEST_ENDING:
             ending = self._end_of(node.start)
-            end = max(end, self.target_written.around(ending)[1])
+            if ending == end and end < within[1] and not self.target[end].isspace():
+                end += 1  # the point of a German ordinal
             return (ending, end) if start < ending < end else (start, end)
         return (start, start + 1) if size == 1 and node.start == word[0] else (start, end)
 

@@ -299,3 +299,18 @@ async def test_an_amount_alone_is_written_as_in_a_sentence(shipped: Translator, 
     for values in ("keep", "off"):
         [kept] = await shipped.translate([text], TranslationOptions(values=values))
         assert kept.text.startswith(text[:3])
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ('He said "%s" and left.', ("« %s »",)),
+        ("He is 6'2\" tall.", ("6'2\"",)),
+        ("A 5'10\" tall man", ("5'10\"",)),
+    ],
+)
+async def test_quotation_marks_around_a_value_and_inches(
+    shipped: Translator, text: str, parts: tuple[str, ...]
+) -> None:
+    [found] = await shipped.translate([text])
+    assert all(part in found.text.replace("\u00a0", " ").replace("\u202f", " ") for part in parts)

@@ -23,6 +23,7 @@ from service.languages import language_of
 
 FAR = 3  # ranks: a stand-in so far from its place in the order of the source was written instead of another one
 _WORD = re.compile(r"\w+")
+_QUOTED = re.compile(r"[^«»]{0,80}?(\s)»")
 _ENDING = re.compile(r"[^\W\d_]+")
 
 
@@ -111,6 +112,9 @@ class Reading:
             start, end = decoded.tokens[place.first].start, decoded.tokens[place.end - 1].end
             value = self.values[place.value]
             edits.append(Edit(start, end, _written(value, decoded.text[start:end], start == 0)))
+            quoted = _QUOTED.match(decoded.text, end) if decoded.text[start - 1 : start] == "«" else None
+            if quoted is not None:  # the blanks within quotation marks are alike
+                edits.append(Edit(start, start, quoted[1]))
             ending = _ENDING.match(decoded.text, end)
             if ending is not None and ending[0] in value.endings:  # "21th"
                 edits.append(Edit(*ending.span(), value.endings[0]))
