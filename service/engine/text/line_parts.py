@@ -1,6 +1,6 @@
 """Parts of a line that are translated apart: those of a title, the points of a list, and the tags behind a text.
 
-The functions return the ranges between the parts, which stay as they are.
+What is between the parts stays as it is.
 """
 
 import re
@@ -41,14 +41,14 @@ def points(text: str, marker: Span, end: int) -> list[Span]:
     return spans
 
 
-def trailing_tags(text: str, start: int, end: int, values: Sequence[Value]) -> list[Span]:
-    """Return the range of several hashtags, mentions or emoji at the end of a sentence."""
+def length_of_tags(text: str, start: int, end: int, values: Sequence[Value]) -> int:
+    """Return the length of several hashtags, mentions or emoji at the end of a line."""
     first, count = end, 0
     for value in reversed(values):
         if value.kind not in _TAGS or value.start < start or not _BLANKS.fullmatch(text, value.end, first):
             break
         first, count = value.start, count + 1
-    return [(first, end)] if count >= LEAST_TAGS else []
+    return end - first if count >= LEAST_TAGS else 0
 
 
 def _next(mark: str) -> str:

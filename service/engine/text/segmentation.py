@@ -1,122 +1,24 @@
-"""Reads texts: cuts them into sentences that the model takes, and applies the steps of a reading to each.
+"""Reads texts: cuts them into sentences that the model takes, each of which goes through the steps of a reading.
 
-A text is searched for values once and split once. Each sentence is then a draft that goes through STEPS: its usual
-spelling, the values of that spelling, its places, and the stand-ins that the model reads for values. A sentence that
-is too long is cut, and each part goes through the steps as if it stood alone. The functions have no side effects and
-read no clock.
+A text is searched for values once and split once. Each sentence is then a draft that goes through STEPS. A sentence
+that is too long is cut, and each part goes through the steps as if it stood alone. The functions have no side effects
+and read no clock.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from service.bundle.wrapping import Span, is_translatable, outside, trimmed, without_long_words, wrap
 from service.engine.cancellation import while_wanted
 from service.engine.text.draft import Draft
-from service.engine.text.line_parts import trailing_tags
 from service.engine.text.reading import Reading
-from service.engine.text.respelling import may_be_respelled, respelled
-from service.engine.text.segmenter import between_parts, list_marker, split_sentences
-from service.engine.text.short_strings import in_small_letters, is_short_line, may_be_short, short_string
-from service.engine.text.stand_in_step import with_stand_ins
+from service.engine.text.respelling import may_be_respelled
+from service.engine.text.segmenter import list_marker, parts_of, sentences_of
+from service.engine.text.short_strings import in_small_letters, is_short
+from service.engine.text.steps import AS_IT_IS, AS_SPELLED, OF_STRINGS, STEPS, Reader, SegmentationOptions, Step
 from service.engine.text.tokenizer import Tokenizers, check_text
-from service.engine.values.finder import ValueRules, find_values
-from service.engine.values.months import find_months
-from service.engine.values.people import find_people
-from service.engine.values.places import find_places
 from service.engine.values.stand_ins import CUT_KINDS
-from service.engine.values.terms import Glossary, with_terms
-from service.engine.values.unknown_words import kept_forms, unknown_words
-from service.engine.values.value import Kind, Value, shifted
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentationOptions:
-    """The options of segmentation; token counts include </s>."""
-
-    language: str
-    wrap_tokens: int  # longer sentences are wrapped
-    max_tokens: int  # the model's limit
-    split: bool = True  # False: the whole text is one sentence
-    respell: bool = True  # whether short strings and sentences in capitals are read in another spelling
-    values: ValueRules | None = None  # how values are found and written; None: they are text as any other
-    glossary: Glossary | None = None  # its terms are values too
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Reads texts for one pair of languages of a model."""
-
-    tokenizers: Tokenizers
-    options: SegmentationOptions
-
-    def values_of(self, text: str) -> Sequence[Value]:
-        """Return the values of a text, with its unknown words and the terms of the glossary."""
-        rules, glossary = self.options.values, self.options.glossary
-        values: Sequence[Value] = ()
-        if rules is not None:
-            values = with_terms(find_values(text, rules), unknown_words(text, self.tokenizers.source.knows))
-            values = with_terms(values, kept_forms(text, rules.source))
-        return values if glossary is None else with_terms(values, glossary.find(text, self.options.language))
-
-    def after(self, draft: Draft | None, steps: Sequence["Step"]) -> Draft | None:
-        """Return a draft after some steps; None if one of them does not take it."""
-        for step in steps:
-            if draft is None:
-                return None
-            draft = step(draft, self)
-        return draft
-
-    def reading(self, draft: Draft | None) -> Reading | None:
-        """Return a draft after all steps as a reading at the beginning of a text."""
-        return None if draft is None else Reading(draft, 0, self.tokenizers.source.encode(draft.read))
-
-
-Step = Callable[[Draft, Reader], Draft | None]
-
-
-def string_spelled(draft: Draft, reader: Reader) -> Draft | None:
-    """Return a short string in the spelling of a sentence; None for any other text."""
-    rules = reader.options.values
-    if rules is None or any(value.kind in CUT_KINDS for value in draft.values):
-        return None
-    return short_string(draft, (rules.source, rules.target), reader.tokenizers.source)
-
-
-def sentence_spelled(draft: Draft, reader: Reader) -> Draft | None:
-    """Return a sentence in its usual spelling."""
-    rules = reader.options.values
-    if rules is None:
-        return draft
-    return respelled(draft, (rules.source, rules.target), reader.tokenizers.source) or draft
-
-
-def with_names(draft: Draft, reader: Reader) -> Draft | None:
-    """Return a draft with its places, people and months, which are read the same whatever stands around."""
-    rules, spelled = reader.options.values, draft.spelled
-    if rules is None:
-        return draft
-    people = [*find_people(spelled, rules.source, rules.target)]
-    names = with_terms([*find_places(spelled, rules.source, rules.target)], people)
-    names = with_terms(names, [*find_months(spelled, rules.source, rules.target)])
-    return replace(draft, values=with_terms(draft.values, draft.at_text(names))) if names else draft
-
-
-def with_values_as_spelled(draft: Draft, reader: Reader) -> Draft | None:
-    """Return a draft with the values of its spelled text: `%D` is one in small letters only."""
-    if not draft.spelling:
-        return draft
-    return with_names(replace(draft, values=draft.at_text(reader.values_of(draft.spelled))), reader)
-
-
-def stood_in(draft: Draft, reader: Reader) -> Draft | None:
-    """Return a draft with stand-ins for its values; None if it has too many."""
-    return with_stand_ins(draft, reader.tokenizers.target) if draft.values else draft
-
-
-AS_IT_IS: tuple[Step, ...] = (with_names, stood_in)
-AS_SPELLED: tuple[Step, ...] = (with_values_as_spelled, stood_in)
-STEPS: tuple[Step, ...] = (with_names, sentence_spelled, *AS_SPELLED)
-OF_STRINGS: tuple[Step, ...] = (with_names, string_spelled)  # and then AS_SPELLED
+from service.engine.values.value import Kind, Value, shifted, within
 
 
 def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> list[Reading]:
@@ -125,30 +27,23 @@ def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOp
     reader = Reader(tokenizers, segmentation)
     rules = segmentation.values if segmentation.respell else None
     values = reader.values_of(text)
-    in_parts = segmentation.split and may_be_short(text) and between_parts(text, (0, len(text)), values)
-    if rules is not None and may_be_short(text) and not in_parts:
-        tags = trailing_tags(text, 0, len(text), values)
-        whole = trimmed(text, list_marker(text), tags[0][0] if tags else len(text))
-        if whole and (string := _string(text, whole[0], values, reader)):
-            return [string]
     steps = STEPS if rules is not None and may_be_respelled(text, rules.source) else AS_IT_IS
-    if segmentation.split:
-        spans = split_sentences(text, segmentation.language, values or None)
-    else:
-        spans = outside(text, 0, len(text), ((v.start, v.end) for v in values if v.kind in CUT_KINDS))
-    readings: list[Reading] = []
-    first = 0
-    for start, end in while_wanted(spans):
-        while first < len(values) and values[first].start < start:
-            first += 1
-        last = first
-        while last < len(values) and values[last].end <= end:
-            last += 1
-        own = values[first:last]
-        is_line = rules is not None and is_short_line(text, start, end)
-        line = _string(text, (start, end), own, reader) if is_line else None
-        readings += [line] if line else _fitting(text, (start, end), own, reader, steps)
-    return readings
+    parts = parts_of(text, values) if segmentation.split else trimmed(text, list_marker(text), len(text))
+    result: list[Reading] = []
+    for part in while_wanted(parts):
+        own = within(values, *part) if segmentation.split else values
+        may_be_string = rules is not None and is_short(text, part, alone=len(parts) == 1)
+        string = _string(text, part, own, reader) if may_be_string else None
+        if string is not None:
+            result.append(string)
+            continue
+        if segmentation.split:
+            sentences = sentences_of(text, part, segmentation.language, own or None)
+        else:
+            sentences = outside(text, 0, len(text), ((v.start, v.end) for v in values if v.kind in CUT_KINDS))
+        for sentence in while_wanted(sentences):
+            result += _fitting(text, sentence, within(own, *sentence), reader, steps)
+    return result
 
 
 def readings(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> Iterator[Reading]:
@@ -202,8 +97,8 @@ def _string(text: str, span: Span, values: Sequence[Value], reader: Reader) -> R
 
 def _draft(text: str, span: Span, values: Sequence[Value]) -> Draft:
     start, end = span
-    within = tuple(shifted(value, -start) for value in values if start <= value.start and value.end <= end)
-    return Draft(text[start:end], within)
+    inside = tuple(shifted(value, -start) for value in values if start <= value.start and value.end <= end)
+    return Draft(text[start:end], inside)
 
 
 def _fits(reading: Reading, reader: Reader) -> bool:

@@ -17,11 +17,11 @@ import sentencex
 from service.bundle.line_breaks import joined_lines
 from service.bundle.wrapping import LINK, WORD, Span, may_hold_link, outside
 from service.engine.cancellation import check_wanted
-from service.engine.text.line_parts import points, separators, trailing_tags
+from service.engine.text.line_parts import length_of_tags, points, separators
 from service.engine.text.nfc import has_long_run
 from service.engine.text.short_forms import ends_before_number, ends_ordinal, ends_short_form
 from service.engine.values.stand_ins import CUT_KINDS
-from service.engine.values.value import Value
+from service.engine.values.value import Value, within
 
 _LINE = re.compile(r"[^\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
 _MARKER = re.compile(
@@ -37,23 +37,20 @@ def split_sentences(text: str, language: str, values: Sequence[Value] | None = N
 
     No sentence ends inside one of the `values`, and those of CUT_KINDS are left out. None: addresses are left out.
     """
-    spans: list[Span] = []
-    of_line = values
+    parts = parts_of(text, values)
+    return [sentence for part in parts for sentence in sentences_of(text, part, language, values)]
+
+
+def parts_of(text: str, values: Sequence[Value] | None = None) -> list[Span]:
+    """Return the parts of a text that may hold sentences: its lines without list markers, and the parts of lines."""
+    parts: list[Span] = []
     for start, end in joined_lines(text, [line.span() for line in _LINE.finditer(text)]):
-        if values is not None:
-            of_line = values[bisect_left(values, start, key=_start) : bisect_left(values, end, key=_start)]
-        between = between_parts(text, (start, end), of_line or ())
+        inside = within(values or (), start, end)
         begin = list_marker(text, start, end)
-        for part in outside(text, begin, end, between) if between else [(begin, end)]:
-            spans.extend(_sentences_of_line(text, part, language, of_line))
-    return spans
-
-
-def between_parts(text: str, line: Span, values: Sequence[Value]) -> list[Span]:
-    """Return what stands between the parts of a line that are translated apart: separators, or marks of points."""
-    start, end = line
-    begin = list_marker(text, start, end)
-    return points(text, (start, begin), end) or separators(text, begin, end, values)
+        end -= length_of_tags(text, begin, end, inside)
+        between = points(text, (start, begin), end) or separators(text, begin, end, inside)
+        parts += outside(text, begin, end, between)
+    return parts
 
 
 def list_marker(text: str, start: int = 0, end: int | None = None) -> int:
@@ -62,15 +59,17 @@ def list_marker(text: str, start: int = 0, end: int | None = None) -> int:
     return marker.end() if marker else start
 
 
-def _sentences_of_line(text: str, line_span: Span, language: str, values: Sequence[Value] | None) -> list[Span]:
-    begin, end = line_span
+def sentences_of(text: str, part: Span, language: str, values: Sequence[Value] | None = None) -> list[Span]:
+    """Return the sentences in a part of a text."""
+    begin, end = part
+    inside = None if values is None else within(values, begin, end)
     spans: list[Span] = []
     while begin < end:
         check_wanted()
-        stop = _end_of_window(text, begin, end, values)
-        ends = _ends(text, (begin, stop), language, values)
+        stop = _end_of_window(text, begin, end, inside)
+        ends = _ends(text, (begin, stop), language, inside)
         for position in ends if ends and stop < end else [*ends, stop]:
-            spans.extend(outside(text, begin, position, _left_alone(text, begin, position, values)))
+            spans.extend(outside(text, begin, position, _left_alone(text, begin, position, inside)))
             begin = position
     return spans
 
@@ -117,9 +116,8 @@ def _left_alone(text: str, start: int, end: int, values: Sequence[Value] | None)
     if values is None:
         links = [link.span() for link in LINK.finditer(text, start, end)] if may_hold_link(part) else []
     else:
-        within = _overlapping(values, start, end)
-        links = [(value.start, value.end) for value in within if value.kind in CUT_KINDS and start <= value.start]
-        links += trailing_tags(text, start, end, within)
+        overlapping = _overlapping(values, start, end)
+        links = [(value.start, value.end) for value in overlapping if value.kind in CUT_KINDS and start <= value.start]
     if not has_long_run(part):
         return links
     words = [word.span() for word in WORD.finditer(text, start, end) if has_long_run(word[0])]

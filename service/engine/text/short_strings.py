@@ -63,6 +63,11 @@ def may_be_short(text: str) -> bool:
     return end[-1:] not in _ENDS or end.endswith("...")
 
 
+def is_short(text: str, part: Span, *, alone: bool) -> bool:
+    """Return whether a part of a text may be a short string; among other parts, only one of a few words."""
+    return may_be_short(text) if alone else is_short_line(text, *part)
+
+
 def is_short_line(text: str, start: int, end: int) -> bool:
     """Return whether a range of a text is a whole line of so few words with a capital that it has two readings."""
     if (

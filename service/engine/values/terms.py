@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -195,23 +194,3 @@ def _base(language: Language, letters: Mapping[int, str], word: str) -> str:
         if word.endswith(each.ending) and len(word) >= each.least and not word.endswith(each.not_in):
             return word.removesuffix(each.ending) + each.becomes
     return word
-
-
-def with_terms(values: Sequence[Value], terms: Sequence[Value]) -> tuple[Value, ...]:
-    """Return values and terms in order: a term wins over numbers, places and unknown words in it, but over no other."""
-    if not terms:
-        return tuple(values)
-    kept: list[Value] = []
-    position = 0
-    for term in terms:
-        first = bisect_right(values, term.start, position, key=lambda value: value.end)
-        last = bisect_left(values, term.end, first, key=lambda value: value.start)
-        inner = values[first:last]
-        kept += values[position:first]
-        weaker = all(value.kind in (Kind.NUMBER, Kind.PLACE, Kind.WORD) for value in inner)
-        if weaker and all(term.start <= value.start and value.end <= term.end for value in inner):
-            kept.append(term)
-            position = last
-        else:
-            position = first
-    return tuple(sorted([*kept, *values[position:]], key=lambda value: value.start))

@@ -1,5 +1,7 @@
 """A value of a sentence: what it is, where it stands, and how the target language writes it."""
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -59,3 +61,32 @@ class Value:
 def shifted(value: Value, by: int) -> Value:
     """Return the value at a place that is `by` further on."""
     return replace(value, start=value.start + by, end=value.end + by)
+
+
+def within(values: Sequence[Value], start: int, end: int) -> Sequence[Value]:
+    """Return the values that begin in a range."""
+    return values[bisect_left(values, start, key=_start) : bisect_left(values, end, key=_start)]
+
+
+def _start(value: Value) -> int:
+    return value.start
+
+
+def merged(values: Sequence[Value], others: Sequence[Value]) -> tuple[Value, ...]:
+    """Return values in order; one of the others wins over numbers, places and unknown words in it, and no more."""
+    if not others:
+        return tuple(values)
+    kept: list[Value] = []
+    position = 0
+    for other in others:
+        first = bisect_right(values, other.start, position, key=lambda value: value.end)
+        last = bisect_left(values, other.end, first, key=lambda value: value.start)
+        inner = values[first:last]
+        kept += values[position:first]
+        weaker = all(value.kind in (Kind.NUMBER, Kind.PLACE, Kind.WORD) for value in inner)
+        if weaker and all(other.start <= value.start and value.end <= other.end for value in inner):
+            kept.append(other)
+            position = last
+        else:
+            position = first
+    return tuple(sorted([*kept, *values[position:]], key=lambda value: value.start))

@@ -7,8 +7,8 @@ import pytest
 
 from service.engine.values.finder import ValueRules, find_values
 from service.engine.values.places import find_places
-from service.engine.values.terms import Glossary, Term, with_terms
-from service.engine.values.value import Kind
+from service.engine.values.terms import Glossary, Term
+from service.engine.values.value import Kind, merged
 
 EN_FR = ValueRules("en", "fr")
 
@@ -260,7 +260,7 @@ def test_terms_are_found_as_whole_words_in_their_usual_inflections(
 def test_a_term_wins_over_numbers_within_it_and_gives_way_to_other_values() -> None:
     text = "Windows 10 costs 10 at https://windows.com"
     terms = Glossary([Term("Windows 10", ("Fenster",)), Term("windows", ("fenêtres",))]).find(text, "en")
-    values = with_terms(find_values(text, ValueRules("en", "fr")), terms)
+    values = merged(find_values(text, ValueRules("en", "fr")), terms)
     assert [(value.text, value.written) for value in values] == [
         ("Windows 10", "Fenster"),
         ("10", "10"),
