@@ -27,7 +27,8 @@ from typing import Any
 
 from benchmarks.corpora import ROOT
 from service.bundle.load import load_bundle
-from service.engine.text.segmentation import SegmentationOptions, segment_text
+from service.engine.text.reader import SegmentationOptions
+from service.engine.text.segmentation import segment_text
 from service.engine.text.tokenizer import Tokenizers, load_tokenizers
 from service.engine.values.finder import ValueRules
 

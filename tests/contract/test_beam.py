@@ -13,7 +13,8 @@ from service.engine.jobs import Hypothesis
 from service.engine.search.beam_search import Beam
 from service.engine.search.beam_state import candidates_for
 from service.engine.search.options import complete, search_options
-from service.engine.text.segmentation import SegmentationOptions, segment_text
+from service.engine.text.reader import SegmentationOptions
+from service.engine.text.segmentation import segment_text
 from service.engine.text.tokenizer import Tokenizer, Tokenizers
 from service.engine.types import TranslationOptions
 from tests.support.tiny_networks import bahdanau, network, transformer

@@ -8,8 +8,9 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine.text.accents import accents_by_place, lacks_accents, with_accents
 from service.engine.text.articles import length_of_article
+from service.engine.text.reader import SegmentationOptions
 from service.engine.text.registers import formality_note, registers_of
-from service.engine.text.segmentation import SegmentationOptions, segment_text
+from service.engine.text.segmentation import segment_text
 from service.engine.text.segmenter import split_sentences
 from service.engine.text.tokenizer import Tokenizers, load_tokenizers
 from service.engine.values.finder import ValueRules, find_values

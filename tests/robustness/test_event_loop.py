@@ -17,7 +17,8 @@ from openpyxl import Workbook
 from pptx import Presentation
 
 from service.documents.translating import in_blanks
-from service.engine.text.segmentation import SegmentationOptions, segment_text
+from service.engine.text.reader import SegmentationOptions
+from service.engine.text.segmentation import segment_text
 from service.engine.values.finder import ValueRules
 from tests.robustness.inputs import ADVERSARIAL, ATTACKS
 from tests.support.documents import ODF, ODT_TEXT, packed, pdf_with_text, saved, through, upper

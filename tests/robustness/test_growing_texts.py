@@ -15,7 +15,8 @@ from service.api.errors import ApiError
 from service.api.request_body import decode_json, decode_multipart, decode_strings, decode_urlencoded
 from service.detection import Detector
 from service.engine import InvalidInput
-from service.engine.text.segmentation import SegmentationOptions, segment_text
+from service.engine.text.reader import SegmentationOptions
+from service.engine.text.segmentation import segment_text
 from service.engine.values.finder import ValueRules
 from service.glossaries.checks import glossary_of
 from service.markup.batch import prepare

@@ -16,7 +16,7 @@ from service.engine.jobs import WeightSelection
 from service.engine.languages.tags import canonical
 from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
-from service.engine.text.segmentation import SegmentationOptions
+from service.engine.text.reader import SegmentationOptions
 from service.engine.text.tokenizer import Tokenizers, for_target
 from service.engine.thread_pools import TEXT_POOL
 from service.engine.types import TranslationOptions

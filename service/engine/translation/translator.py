@@ -19,7 +19,7 @@ from service.engine.model_info import ModelInfo, ModelStateName, WorkerState
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.scheduling.interface import SentenceWorker, within
 from service.engine.search.options import check_quality, complete
-from service.engine.text.segmentation import SegmentationOptions
+from service.engine.text.reader import SegmentationOptions
 from service.engine.text.tokenizer import Tokenizers, for_target
 from service.engine.thread_pools import in_daemon_thread
 from service.engine.translation.forcing import Forcing

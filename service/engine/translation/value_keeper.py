@@ -12,8 +12,9 @@ from functools import partial
 
 from service.engine.cancellation import while_wanted
 from service.engine.jobs import Hypothesis
+from service.engine.text.reader import SegmentationOptions
 from service.engine.text.reading import Reading
-from service.engine.text.segmentation import SegmentationOptions, cut_at_values
+from service.engine.text.segmentation import cut_at_values
 from service.engine.text.stand_in_step import LATER_READINGS, TermReading
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.thread_pools import if_many, map_if_many
