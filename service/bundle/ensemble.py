@@ -36,8 +36,11 @@ def parse_ensemble(document: dict[str, Any], members: Sequence[Manifest]) -> Man
     first = members[0]
     for other in members:
         _check_alike(first, other)
-    given = zip(document["members"], members, strict=True)
-    named = tuple(Member(own["name"], own["version"], own["digest"], each.attention) for own, each in given)
+    weights = [own.get("weight", 1.0) for own in document["members"]]
+    named = tuple(
+        Member(own["name"], own["version"], own["digest"], weight / sum(weights), each.attention)
+        for own, weight, each in zip(document["members"], weights, members, strict=True)
+    )
     limits = [each.limits for each in members]
     section = document.get("confidence")
     return replace(

@@ -69,7 +69,9 @@ def read_bundle(folder: Path) -> Bundle:
     check_manifest(document, str(manifest_path))
     if "members" not in document:
         return Bundle(folder, parse_manifest(document), digest_of(content))
-    members = tuple(_read_member(folder, **named) for named in document["members"])
+    members = tuple(
+        _read_member(folder, named["name"], named["version"], named["digest"]) for named in document["members"]
+    )
     try:
         manifest = parse_ensemble(document, [member.manifest for member in members])
     except BundleIncompatible as error:

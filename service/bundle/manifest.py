@@ -129,6 +129,7 @@ class Member:
     name: str  # also that of its folder, beside the ensemble's
     version: str
     digest: str
+    share: float  # in the mean of log-probabilities; those of all members sum to 1
     attention: AttentionSpec
 
 

@@ -19,12 +19,16 @@ def ensemble(
     tests: Annotated[
         Path | None, typer.Option(help="Folder with test sets, with the layout of a mirror, to measure it.")
     ] = None,
+    weights: Annotated[
+        str, typer.Option(help="Of the members in the mean, with commas between them, e.g. 2,1. Default: equal ones.")
+    ] = "",
     default: Annotated[bool, typer.Option(help="Let it be the default of its pair if it has the best scores.")] = False,
 ) -> None:
     """Write a bundle that names others, which then translate together by the mean of their log-probabilities."""
-    made = write_ensemble(members, output, version, default=default)
+    shares = [float(weight) for weight in weights.split(",")] if weights else []
+    made = write_ensemble(members, output, version, weights=shares, default=default)
     if tests is not None:
         pair = made.manifest.source_language, made.manifest.target_language
         scores = [asdict(score) for score in pair_report(output, pair, tests)]
-        made = write_ensemble(members, output, made.manifest.version, scores, default=default)
+        made = write_ensemble(members, output, made.manifest.version, scores, shares, default=default)
     typer.echo(f"{output}: version {made.manifest.version} of {', '.join(each.name for each in made.manifest.members)}")

@@ -26,6 +26,7 @@ def write_ensemble(
     output: Path,
     version: str | None = None,
     scores: Sequence[Mapping[str, Any]] = (),
+    weights: Sequence[float] = (),
     *,
     default: bool,
 ) -> Bundle:
@@ -39,7 +40,13 @@ def write_ensemble(
     bundles = [load_bundle(member) for member in members]
     if misnamed := [str(each.folder) for each in bundles if each.folder.name != each.manifest.name]:
         raise ValueError(f"{', '.join(misnamed)}: the folder of a member has the name of its bundle")
-    named = [{"name": each.manifest.name, "version": each.manifest.version, "digest": each.digest} for each in bundles]
+    if weights and len(weights) != len(members):
+        raise ValueError(f"{len(weights)} weights were given for {len(members)} members; give one for each, or none")
+    named: list[dict[str, Any]] = [
+        {"name": each.manifest.name, "version": each.manifest.version, "digest": each.digest} for each in bundles
+    ]
+    for each, weight in zip(named, weights, strict=False):
+        each["weight"] = weight
     document: dict[str, Any] = {
         "format_version": 3,
         "name": output.name,

@@ -21,6 +21,7 @@ class BundleGraphs:
     def __init__(self, bundle: Bundle, precision: str) -> None:
         self._bundle, self._precision = bundle, precision
         self._members = bundle.members or (bundle,)
+        self._shares = [member.share for member in bundle.manifest.members] or [1.0]
         self.weights = bundle.folder.parent if bundle.members else bundle.folder
         """The folder from which a graph that is given as its content names the files of its weights."""
 
@@ -38,7 +39,7 @@ class BundleGraphs:
 
     def scoring_of(self, member: int) -> MemberGraph:
         """Return the graph with which a member alone scores translations; 0 is the first, or the only one."""
-        return self._of_member(self._members[member], "forced")
+        return self._of_member(member, "forced")
 
     def shortlist(self, step: Path | bytes, pad: int) -> Shortlist | None:
         """Return the shortlists of sentences for a step, whose tokens may be those of any member; None: it has none."""
@@ -56,11 +57,12 @@ class BundleGraphs:
 
     def _graph(self, kind: str, joined: Callable[[Sequence[MemberGraph]], bytes]) -> Path | bytes:
         if self._bundle.members:
-            return joined([self._of_member(member, kind) for member in self._members])
+            return joined([self._of_member(number, kind) for number in range(len(self._members))])
         return self._path(self._bundle, kind)
 
-    def _of_member(self, member: Bundle, kind: str) -> MemberGraph:
-        return MemberGraph(content_of(self._path(member, kind)), member.folder)
+    def _of_member(self, number: int, kind: str) -> MemberGraph:
+        member = self._members[number]
+        return MemberGraph(content_of(self._path(member, kind)), member.folder, self._shares[number])
 
     def _path(self, member: Bundle, kind: str) -> Path:
         name: str = getattr(member.manifest.graphs[self._precision], kind)

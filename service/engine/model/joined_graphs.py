@@ -27,10 +27,11 @@ _ROWS, _IDS = 0, 1  # inputs of the loop that scores a few target positions at a
 
 
 class MemberGraph(NamedTuple):
-    """A graph of one member: the content of its file, and the folder of its weights."""
+    """A graph of one member: the content of its file, the folder of its weights, and its share in the mean."""
 
     content: bytes
     folder: Path
+    share: float
 
 
 def joined_encoder(members: Sequence[MemberGraph]) -> bytes:
@@ -46,10 +47,10 @@ def joined_step(members: Sequence[MemberGraph]) -> bytes:
     graphs = _graphs(members)
     _score_the_same(graphs, [member.folder for member in members])
     first, *others = _named(members, graphs)
-    means = [_output_scores(graph) for graph in (first, *others)]
+    scores = [_output_scores(graph) for graph in (first, *others)]
     for other in others:
         first.join(other, [name for name in other.outputs if name.startswith("next_")])
-    _average(first, means)
+    _average(first, scores, _shares(members))
     first.remove_unused()
     return with_graph(members[0].content, first)
 
@@ -59,12 +60,12 @@ def joined_scoring(members: Sequence[MemberGraph]) -> bytes:
     first, *others = _named(members)
     loops = [_scoring_loop(graph) for graph in (first, *others)]
     if None not in loops:
-        _join_loops([loop for loop in loops if loop is not None])
+        _join_loops([loop for loop in loops if loop is not None], _shares(members))
     scores = [_output_scores(graph) for graph in (first, *others)] if None in loops else []
     for other in others:
         first.join(other, [name for name in other.outputs if "_attention" in name])
     if scores:
-        _average(first, scores)
+        _average(first, scores, _shares(members))
     first.remove_unused()
     return with_graph(members[0].content, first)
 
@@ -93,28 +94,33 @@ def _output_scores(graph: Graph) -> str:
     return node.outputs[0]
 
 
-def _average(graph: Graph, scores: Sequence[str]) -> None:
-    """Let everything that reads the log-probabilities of the first member read the mean of all of them.
+def _shares(members: Sequence[MemberGraph]) -> list[float]:
+    return [member.share for member in members]
+
+
+def _average(graph: Graph, scores: Sequence[str], shares: Sequence[float]) -> None:
+    """Let everything that reads the log-probabilities of the first member read the weighted mean of all of them.
 
     The mean is normalised, so that it is the log-probability of something: without this, hypotheses on whose tokens the
     members disagree lose to others by the sum of what is missing.
     """
     readers = graph.consumers(scores[0])
-    at = {name: f"joined.{name}" for name in ("shape", "sum", "share", "scaled", "mean")}
-    graph.constant(at["share"], 1 / len(scores))
-    alike = [f"joined.{number}" for number in range(1, len(scores))]  # a row may have axes of size 1
+    shape, total, mean = "joined.shape", "joined.sum", "joined.mean"
+    alike = [f"joined.{number}" for number in range(len(scores))]  # a row may have axes of size 1
+    parts = [f"joined.part_{number}" for number in range(len(scores))]
+    factors = [graph.constant(f"joined.share_{number}", float(share)) for number, share in enumerate(shares)]
     graph.insert(
         min(readers, key=graph.nodes.index),
         [
-            Node("Shape", [scores[0]], [at["shape"]]),
-            *(Node("Reshape", [name, at["shape"]], [same]) for name, same in zip(scores[1:], alike, strict=True)),
-            Node("Sum", [scores[0], *alike], [at["sum"]]),
-            Node("Mul", [at["sum"], at["share"]], [at["scaled"]]),
-            Node(_OUTPUT_SCORES, [at["scaled"]], [at["mean"]]),  # along the last axis
+            Node("Shape", [scores[0]], [shape]),
+            *(Node("Reshape", [name, shape], [same]) for name, same in zip(scores, alike, strict=True)),
+            *(Node("Mul", [same, own], [part]) for same, own, part in zip(alike, factors, parts, strict=True)),
+            Node("Sum", parts, [total]),
+            Node(_OUTPUT_SCORES, [total], [mean]),  # along the last axis
         ],
     )
     for node in readers:
-        node.inputs = [at["mean"] if name == scores[0] else name for name in node.inputs]
+        node.inputs = [mean if name == scores[0] else name for name in node.inputs]
 
 
 def _score_the_same(graphs: Sequence[Graph], folders: Sequence[Path]) -> None:
@@ -171,7 +177,7 @@ def _renamed(names: Mapping[str, str], name: str) -> str:
     return names.get(name, name)
 
 
-def _join_loops(loops: Sequence[Node]) -> None:
+def _join_loops(loops: Sequence[Node], shares: Sequence[float]) -> None:
     """Let the first loop also run what the others run, on rows of their own, and take the mean of the scores."""
     first, *others = loops
     body = first.body()
@@ -184,7 +190,7 @@ def _join_loops(loops: Sequence[Node]) -> None:
         body.join(theirs, ())
         first.inputs.append(other.inputs[_ROWS])
         first.add_integers("scan_input_directions", [0])
-    _average(body, scores)
+    _average(body, scores, shares)
     body.remove_unused()
     first.set_body(body)
     first.attributes["num_scan_inputs"] = integer_attribute("num_scan_inputs", len(first.inputs))

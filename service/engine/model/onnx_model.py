@@ -135,7 +135,7 @@ class OnnxModel:
         member = selection.member
         if member not in self._explainers:
             # Opened at the first use, with weights as they are in the file: few requests ask for an explanation.
-            graph, folder = self._graphs.scoring_of(member)
+            graph, folder, _ = self._graphs.scoring_of(member)
             self._explainers[member] = Explainer(
                 graph,
                 lambda content: open_session(content, self.placement, self._settings, packed=False, weights=folder),

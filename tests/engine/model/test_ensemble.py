@@ -180,16 +180,18 @@ def test_scores_are_those_of_both_and_attention_is_that_of_each(
     assert own[0][0].cross_attention.shape != own[1][0].cross_attention.shape
 
 
-def test_scores_are_the_normalised_mean_over_the_whole_vocabulary(tmp_path: Path) -> None:
+@pytest.mark.parametrize("weights", [(), (3.0, 1.0)], ids=["equal", "weighted"])
+def test_scores_are_the_normalised_mean_over_the_whole_vocabulary(tmp_path: Path, weights: tuple[float, ...]) -> None:
     """Of small networks, so that every token can be scored as the first one of a translation."""
     write_made_up_bundles(tmp_path)
     folders = [tmp_path / "transformer-en-fr", tmp_path / "bahdanau-en-fr"]
-    bundle = write_ensemble(folders, tmp_path / "ensemble-en-fr", default=True)
+    bundle = write_ensemble(folders, tmp_path / "ensemble-en-fr", weights=weights, default=True)
     pairs = [((260, 261, 259, 2), (token,)) for token in range(bundle.manifest.vocabulary_size)]
     own, other, both = (
         load_model(each, ModelSettings()).score_batch(pairs) for each in (*map(load_bundle, folders), bundle)
     )
-    mean = np.array([(a.logprobs[0] + b.logprobs[0]) / 2 for a, b in zip(own, other, strict=True)])
+    share = 0.75 if weights else 0.5
+    mean = np.array([share * a.logprobs[0] + (1 - share) * b.logprobs[0] for a, b in zip(own, other, strict=True)])
     mean -= np.log(np.exp(mean).sum())
     np.testing.assert_allclose([each.logprobs[0] for each in both], mean, atol=1e-5)
     ranks = [1 + int((mean > value + 1e-6).sum()) for value in mean]
