@@ -13,6 +13,7 @@ import polib
 from service.documents.encodings import Encoding, decode
 from service.documents.errors import BrokenDocument
 from service.documents.format import ReadOptions, base, check_lines, check_target, limited
+from service.documents.formats.po_lines import PoLines
 from service.documents.messages import Line, Notation, Part, joined, parts_of
 
 CHARSET = re.compile(rb'"Content-Type:[^"]*charset=([\w.:-]{1,40})', re.IGNORECASE)
@@ -23,7 +24,6 @@ RULES = {
     **dict.fromkeys(("de", "en", "es", "it", "nl", "pt"), "nplurals=2; plural=(n != 1);"),
     "fr": "nplurals=2; plural=(n > 1);",
 }
-FUZZY = "fuzzy"
 
 
 def read(data: bytes, options: ReadOptions) -> PoDocument:
@@ -40,21 +40,27 @@ def read(data: bytes, options: ReadOptions) -> PoDocument:
         line = re.search(r"line (\d+)", str(error))
         where = f" in line {line[1]}" if line else ""
         raise BrokenDocument(f"The catalogue has a syntax error{where}; msgfmt --check shows it.") from None
-    if not named:
-        catalogue.metadata["Content-Type"] = "text/plain; charset=UTF-8"
-    return PoDocument(catalogue, text, encoding, options)
+    return PoDocument(catalogue, text, encoding, options, is_named=bool(named))
 
 
 class PoDocument:
     """The entries of a catalogue that have no translation."""
 
-    def __init__(self, catalogue: polib.POFile, text: str, encoding: Encoding, options: ReadOptions) -> None:
+    def __init__(
+        self, catalogue: polib.POFile, text: str, encoding: Encoding, options: ReadOptions, *, is_named: bool = True
+    ) -> None:
         self._catalogue = catalogue
+        self._is_named = is_named  # whether it names its encoding
         self._text = text
         self._encoding = encoding
         self._target = options.target
         check_target(catalogue.metadata.get("Language"), options.target)
-        self._open = [entry for entry in catalogue if not entry.obsolete and _is_empty(entry)]
+        self._entries = [entry for entry in catalogue if not entry.obsolete]
+        self._open = [entry for entry in self._entries if _is_empty(entry)]
+        if len(PoLines(text).messages) != len(self._entries):
+            raise BrokenDocument(
+                "The catalogue has a message that is not on a line of its own; rewrite it with msgcat."
+            )
         self._forms: list[list[list[Part]]] = []
         self.segments: Sequence[str] = [*limited(self._read(), options.limits)]
 
@@ -69,26 +75,28 @@ class PoDocument:
         if not self._open:
             return self._encoding.encode(self._text)
         waiting = iter(translations)
-        plurals = self._plurals()
+        lines = PoLines(self._text)
+        if not self._is_named:
+            lines.set_header("Content-Type", "text/plain; charset=UTF-8")
+        if self._target and not self._catalogue.metadata.get("Language"):
+            lines.set_header("Language", self._target.replace("-", "_"))
+        plurals = self._plurals(lines)
+        numbers = {id(entry): number for number, entry in enumerate(self._entries)}
         for entry, given in zip(self._open, self._forms, strict=True):
             forms = [joined(parts, waiting) for parts in given]
             if entry.msgid_plural:
                 entry.msgstr_plural = {number: forms[min(number, len(forms) - 1)] for number in range(plurals)}
             else:
                 entry.msgstr = forms[0]
-            if FUZZY not in entry.flags:
-                entry.flags.append(FUZZY)
-        if self._target and not self._catalogue.metadata.get("Language"):
-            self._catalogue.metadata["Language"] = self._target.replace("-", "_")
-        return self._encoding.encode(str(self._catalogue).rstrip("\n") + "\n")
+            lines.fill(numbers[id(entry)], entry)
+        return self._encoding.encode(lines.text())
 
-    def _plurals(self) -> int:
+    def _plurals(self, lines: PoLines) -> int:
         """Return the number of plural forms; a catalogue without a rule gets that of the language."""
-        rule = self._catalogue.metadata.get("Plural-Forms", "")
-        found = PLURALS.search(rule)
+        found = PLURALS.search(self._catalogue.metadata.get("Plural-Forms", ""))
         if found is None and base(self._target) in RULES:
             if any(entry.msgid_plural for entry in self._open):
-                self._catalogue.metadata["Plural-Forms"] = RULES[base(self._target)]
+                lines.set_header("Plural-Forms", RULES[base(self._target)])
             return 2
         return max(1, min(int(found[1]), MOST_PLURALS)) if found else 2
 
