@@ -16,9 +16,10 @@ FOLDERS: tuple[Path, ...] = (Path(__file__).parent,)
 """Where folders of languages are; the first that has a language has all that is known of it."""
 
 
+@functools.lru_cache(maxsize=4096)  # some 15 times for each text
 def language_of(tag: str) -> Language:
     """Return the language of a tag, that of en for en-GB; without a folder it knows nothing but its tag."""
-    return _language(_base(tag))
+    return _language(re.split("[-_]", tag.lower())[0])
 
 
 def known_languages() -> tuple[Language, ...]:
@@ -27,16 +28,17 @@ def known_languages() -> tuple[Language, ...]:
     return tuple(map(language_of, sorted(tags)))
 
 
-@functools.lru_cache(maxsize=4096)
-def _base(tag: str) -> str:
-    return re.split("[-_]", tag.lower())[0]
-
-
 @functools.cache
 def _language(tag: str) -> Language:
     known = (folder / tag for folder in FOLDERS if tag.isalpha() and (folder / tag / "language.toml").exists())
     folder = next(known, None)
     return Language(tag) if folder is None else read_language(folder)
+
+
+def forget() -> None:
+    """Read the folders again at the next use."""
+    language_of.cache_clear()
+    _language.cache_clear()
 
 
 def read_language(folder: Path) -> Language:

@@ -141,6 +141,7 @@ class Letters:
 class Accents:
     """Letters that keyboards lack; the accented words stand in `accents.txt`."""
 
+    lacking: bool = False  # whether texts are typed without accents, which words of a list get then
     ligatures: Mapping[str, str] = field(default_factory=dict)  # letter: the two that it is typed as
     spelled_out: Mapping[str, str] = field(default_factory=dict)  # the same, for letters that may also lose their mark
     words: tuple[AccentedWord, ...] = ()
@@ -260,10 +261,9 @@ class Language:
         """Return words with an apostrophe whose form without it is no other word."""
         return self._words("contractions")
 
-    @functools.cached_property
-    def accented(self) -> tuple[str, ...]:
+    def accented(self) -> list[str]:
         """Return accented words whose plain form is no other word; one after ~ only as it is spelled out."""
-        return tuple(self._text("accents.txt").split())
+        return self._text("accents.txt").split()
 
     @functools.cached_property
     def place_names(self) -> Mapping[str, tuple[str, str]]:

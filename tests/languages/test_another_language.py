@@ -24,9 +24,9 @@ SHIPPED = Path(__file__).parents[2] / "models" / "transformer-en-fr"
 @pytest.fixture(autouse=True)
 def spanish(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(folders, "FOLDERS", (Path(__file__).parent, *folders.FOLDERS))
-    folders._language.cache_clear()
+    folders.forget()
     yield
-    folders._language.cache_clear()
+    folders.forget()
 
 
 @pytest.fixture(scope="module")

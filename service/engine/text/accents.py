@@ -24,7 +24,7 @@ def lacks_accents(text: str, language: str) -> bool:
     known = language_of(language)
     if known.contractions and not _plain_forms(known).keys().isdisjoint(_LETTERS.findall(text.lower())):
         return True
-    return _ACCENTED.search(text) is None and bool(known.accented)
+    return known.accents.lacking and _ACCENTED.search(text) is None
 
 
 def with_accents(word: str, language: str) -> str:
@@ -75,7 +75,7 @@ def _tables(language: Language) -> tuple[dict[int, str], dict[int, str]]:
 @functools.cache
 def _plain_forms(language: Language) -> Mapping[str, str]:
     """Return the word of each plain form."""
-    words = [*language.accented, *language.contractions]
+    words = [*language.accented(), *language.contractions]
     ligatures, both = _tables(language)
     found = {_plain(word, ligatures).lower().replace("'", ""): word for word in words if not word.startswith("~")}
     spelled_out = [word.lstrip("~") for word in words] if language.accents.spelled_out else []

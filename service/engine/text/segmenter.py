@@ -128,6 +128,9 @@ def _left_alone(text: str, start: int, end: int, values: Sequence[Value] | None)
 def _may_end(text: str, begin: int, position: int, language: str) -> bool:
     """Return whether a sentence may end before `position`: not inside a word, nor in "Vol. 3" or "5. MAI"."""
     before = max(begin, position - 40)
-    if any(stays(text, before, position, language) for stays in (ends_before_number, ends_ordinal, ends_short_form)):
-        return False
-    return text[position - 1].isspace() or text[position - 1] in _FULL_WIDTH_ENDS
+    within = (
+        ends_before_number(text, before, position, language)
+        or ends_ordinal(text, before, position, language)
+        or ends_short_form(text, before, position, language)
+    )
+    return not within and (text[position - 1].isspace() or text[position - 1] in _FULL_WIDTH_ENDS)
