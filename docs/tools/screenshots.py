@@ -86,7 +86,7 @@ def opened(page: Page) -> None:
 def filed(page: Page) -> None:
     """Translate a file."""
     page.locator("#file").set_input_files({"name": "meeting.txt", "mimeType": "text/plain", "buffer": NOTE})
-    expect(page.locator("#job-download")).to_be_visible()
+    expect(page.locator("#files-list a")).to_be_visible()
 
 
 def drawn(page: Page) -> None:

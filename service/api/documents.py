@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from service.api.errors import ApiError, invalid, status_of, status_of_code
 from service.api.request_body import UploadedFile
 from service.api.schemas.common import ApiKey, Fields, FormalityField, Glossary, Model, OptionalWholeNumber, Text
 from service.api.state import Service
+from service.documents.encodings import name_of_encoding
 from service.documents.format import (
     check_file_size,
     format_named,
@@ -146,7 +148,8 @@ async def job_of(wanted: DocumentRequest, service: Service, context: RequestCont
 async def submit(jobs: JobRunner, job: Job, content: bytes) -> Job:
     """Keep a job and run it soon; raise ApiError (503) if there is no room for it."""
     try:
-        return await jobs.submit(job, content)
+        encoding = await in_files(lambda: name_of_encoding(content))
+        return await jobs.submit(replace(job, encoding=encoding), content)
     except StoreFull:
         raise ApiError(
             "The server keeps as many documents as it may; delete finished jobs, or try again later.",

@@ -1,4 +1,4 @@
-"""Bytes to text and back: UTF-8, UTF-16 with a byte order mark, or the encoding that a document names."""
+"""Bytes to text and back: UTF-8, UTF-16, the encoding that a document names, or else Windows-1252."""
 
 import codecs
 from dataclasses import dataclass
@@ -18,6 +18,9 @@ ACCEPTED = frozenset(
         *(f"iso8859-{part}" for part in range(1, 17)),
     }
 )
+SAMPLE = 4096  # bytes that tell UTF-16 from UTF-8
+LEAST_UTF_16 = 16
+CONTROLS = tuple(bytes([code]) for code in range(32) if code not in b"\t\n\f\r\x1a")  # in no text
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def decode(data: bytes, named: str | None = None) -> tuple[str, Encoding]:
 
     Raise DocumentEncoding for bytes that are not in that encoding, and BrokenDocument for binary data.
     """
-    encoding = Encoding(_accepted(named)) if named else Encoding()
+    encoding = Encoding(_accepted(named) if named else _without_mark(data))
     for mark, codec in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             encoding = Encoding(codec, mark)
@@ -45,6 +48,8 @@ def decode(data: bytes, named: str | None = None) -> tuple[str, Encoding]:
     try:
         text = data[len(encoding.mark) :].decode(encoding.codec)
     except UnicodeDecodeError as error:
+        if not named and not encoding.mark and (old := _windows_text(data)) is not None:
+            return old, Encoding()  # its translation is in UTF-8, which has every character
         raise DocumentEncoding(
             f"The document is not valid {encoding.codec.upper()}: see byte {error.start + len(encoding.mark)}. "
             "Save it as UTF-8."
@@ -52,6 +57,40 @@ def decode(data: bytes, named: str | None = None) -> tuple[str, Encoding]:
     if "\0" in text:
         raise BrokenDocument("The document is not text: it has zero bytes.")
     return text, encoding
+
+
+def name_of_encoding(data: bytes) -> str | None:
+    """Return what a text that is no UTF-8 is read as, for people; None for UTF-8 and for what is no text."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _without_mark(data) != "utf-8":
+        return "UTF-16"
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return None if _windows_text(data) is None else "Windows-1252"
+    return None
+
+
+def _without_mark(data: bytes) -> str:
+    """Return UTF-16 for a text without a mark where nearly every second byte is zero, else UTF-8."""
+    start = data[:SAMPLE]
+    for codec, high in (("utf-16-le", start[1::2]), ("utf-16-be", start[::2])):
+        if len(start) >= LEAST_UTF_16 and high.count(0) > 0.8 * len(high) and start.count(0) < 0.6 * len(start):
+            return codec
+    return "utf-8"
+
+
+def _windows_text(data: bytes) -> str | None:
+    """Return a text in Windows-1252, as old subtitles and tables are; None for damaged UTF-8 and for no text."""
+    if any(map(data.__contains__, CONTROLS)):
+        return None
+    as_utf_8 = data.decode(errors="replace")
+    broken = as_utf_8.count("\ufffd")
+    if sum(1 for character in as_utf_8 if character > "\x7f") >= 2 * broken:
+        return None
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:
+        return None
 
 
 def _accepted(named: str) -> str:

@@ -253,14 +253,20 @@ def quality_of(segments: Sequence[str], translations: Sequence[Translated]) -> f
     return None if quality is None else round(quality, 4)
 
 
-def doubtful_segments(translations: Sequence[Translated]) -> tuple[tuple[int, float, str], ...]:
-    """Return the segments to check, the worst first: number from 1, quality, beginning of the translation."""
+def doubtful_segments(
+    segments: Sequence[str], translations: Sequence[Translated]
+) -> tuple[tuple[int, float, str, str], ...]:
+    """Return the segments to check, the worst first: number from 1, quality, beginnings of translation and source."""
     found = [
         (each.quality, number)
         for number, each in enumerate(translations, 1)
         if each.quality is not None and each.quality < DOUBTFUL
     ]
+
+    def beginning(text: str) -> str:
+        return plain(text).strip()[:SHOWN_CHARACTERS]
+
     return tuple(
-        (number, round(quality, 4), plain(translations[number - 1].text).strip()[:SHOWN_CHARACTERS])
+        (number, round(quality, 4), beginning(translations[number - 1].text), beginning(segments[number - 1]))
         for quality, number in sorted(found)[:MOST_LISTED]
     )

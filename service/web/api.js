@@ -50,15 +50,17 @@ export const remove = (path) => reach(path, { method: "DELETE", headers: withKey
 // Attention as data or as a specification; empty fields are left out.
 export const attention = (fields, signal) => post("attention", given(fields), signal);
 
-// The same as a file, saved under a name.
-export async function save(fields, name) {
-  const response = await send("attention", given(fields));
+// Let the browser save content under a name.
+export function saveAs(content, name) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
+  link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
+
+// The same as a file.
+export const save = async (fields, name) => saveAs(await (await send("attention", given(fields))).blob(), name);
 
 // The address of a representation, for citing a figure. It holds the text; the page itself never asks for it.
 export const citation = (fields) => address(`attention?${new URLSearchParams(given(fields))}`);

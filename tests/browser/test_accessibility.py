@@ -29,7 +29,7 @@ def alternatives(page: Page) -> None:
 def file(page: Page) -> None:
     """Translate a file."""
     page.locator("#file").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"A dog."})
-    expect(page.locator("#job-download")).to_be_visible()
+    expect(page.locator("#files-list a")).to_be_visible()
 
 
 def options(page: Page) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -74,68 +73,3 @@ def test_a_glossary_of_the_server_is_chosen_by_name(page: Page, url: str) -> Non
     assert last(found, "translate")["glossary"] == "legal"
     page.get_by_role("combobox", name="to").select_option("de")
     expect(page.get_by_role("combobox", name="Glossary")).to_be_hidden()
-
-
-def test_a_file_is_translated_and_fetched(page: Page, bodies: object, tmp_path: Path) -> None:
-    removed: list[str] = []
-    page.on("request", lambda request: removed.append(request.url) if request.method == "DELETE" else None)
-    file = tmp_path / "letter.txt"
-    file.write_text("Dear friend,\nI lost.\n")
-    page.get_by_label("Translate a file").set_input_files(file)
-    link = page.get_by_role("link", name="Download letter.fr.txt")
-    with page.expect_download() as download:
-        link.click()
-    assert download.value.suggested_filename == "letter.fr.txt"
-    assert Path(download.value.path()).read_text() == "DEAR FRIEND,\nI LOST.\n"
-    expect(page.locator("#job-state")).to_contain_text("Translated")
-    expect(page.get_by_role("button", name="Cancel")).to_be_hidden()
-    assert len(removed) == 1  # the server keeps nothing of it
-
-
-def test_a_file_is_dropped_on_the_text_with_the_terms(page: Page, bodies: object) -> None:
-    page.evaluate(
-        "() => { const { append } = FormData.prototype; window.sent = {};"
-        " FormData.prototype.append = function (name, value)"
-        " { window.sent[name] = value; append.call(this, name, value); }; }"
-    )
-    unfold(page, "Options")
-    page.get_by_label("Your terms").fill("dog = chien")
-    dropped = page.evaluate_handle(
-        "() => { const data = new DataTransfer(); data.items.add(new File(['A dog.'], 'dog.txt')); return data; }"
-    )
-    page.dispatch_event("#text", "dragover", {"dataTransfer": dropped})
-    expect(page.locator(".dropping")).to_have_count(1)
-    page.dispatch_event("#text", "drop", {"dataTransfer": dropped})
-    expect(page.get_by_role("link", name="Download dog.fr.txt")).to_be_visible()
-    expect(page.locator(".dropping")).to_have_count(0)
-    assert page.evaluate("() => window.sent.glossary") == '[["dog",["chien"]]]'
-
-
-def test_a_file_that_cannot_be_read_is_an_error_in_words(page: Page, bodies: object) -> None:
-    page.get_by_label("Translate a file").set_input_files(
-        {"name": "broken.docx", "mimeType": "application/zip", "buffer": b"PK no zip"}
-    )
-    expect(page.get_by_role("alert")).to_contain_text("damaged")
-    expect(page.locator("#job")).to_be_hidden()
-
-
-def test_a_waiting_file_can_be_cancelled(page: Page, bodies: object) -> None:
-    job = {"id": "0" * 32, "state": "running", "progress": {"segments": 40, "segments_done": 10}}
-    removed: list[str] = []
-
-    def answer(route: Route) -> None:
-        if route.request.method == "DELETE":
-            removed.append(route.request.url)
-            route.fulfill(status=204)
-        else:
-            route.fulfill(body=json.dumps(job), content_type="application/json")
-
-    page.route("**/jobs", answer)
-    page.route("**/jobs/*", answer)
-    page.get_by_label("Translate a file").set_input_files(
-        {"name": "long.txt", "mimeType": "text/plain", "buffer": b"A dog."}
-    )
-    expect(page.locator("#job-state")).to_have_text("10 of 40 passages")
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.locator("#job")).to_be_hidden()
-    assert len(removed) == 1

@@ -193,7 +193,7 @@ HOSTILE: dict[str, tuple[str, bytes | Files | Callable[[], bytes], type[Exceptio
     "binary text": ("a.txt", bytes(range(256)), DocumentEncoding, "UTF-8"),
     "executable that is called txt": ("a.txt", b"MZ\0\0", BrokenDocument, "zero bytes"),
     "half a character of UTF-16": ("a.txt", b"\xff\xfea", DocumentEncoding, "UTF-16"),
-    "wrong encoding": ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\ncafé".encode("latin-1"), DocumentEncoding, "UTF-8"),
+    "damaged UTF-8": ("a.txt", "Été à l’orée".encode().replace(b"\xa0", b""), DocumentEncoding, "UTF-8"),
     "too many segments": ("a.txt", b"word\n" * 600, DocumentTooLarge, "paragraphs"),
     "too much text": ("a.txt", b"word " * 3000, DocumentTooLarge, "characters"),
 }

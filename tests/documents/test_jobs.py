@@ -53,7 +53,7 @@ async def test_after_a_restart_a_job_goes_on_where_it_was_and_its_quality_is_of_
     done = await finished(runner, job)
     assert runner.store.read_output(done) == LONG.upper()
     assert not {text for call in before.calls for text in call} & {text for call in after.calls for text in call}
-    assert done.doubtful == ((4, 0.2, "SENTENCE NUMBER 3."),)
+    assert done.doubtful == ((4, 0.2, "SENTENCE NUMBER 3.", "Sentence number 3."),)
     assert done.quality is not None
     assert 0.78 < done.quality < 0.8
     assert runner.store.get(job.id) == done, "the record on disk has it too"

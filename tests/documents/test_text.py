@@ -1,5 +1,8 @@
 """Plain text and pages: what is translated, and what stays byte for byte."""
 
+import pytest
+
+from service.documents.encodings import name_of_encoding
 from tests.support.documents import same, segments, through
 
 TEXT = "Title\r\n\r\n  First line.\r\n1234\r\nSecond, with <b> & entity.\r\n\r\nlast"
@@ -35,6 +38,33 @@ def test_lines_that_were_wrapped_by_hand_are_one_segment_and_are_wrapped_again()
 
 def test_utf_16_stays_utf_16() -> None:
     assert through("a.txt", "\ufeffé à\n".encode("utf-16-le")).decode("utf-16") == "É À\n"
+
+
+WINDOWS = "C’est déjà l’été.\r\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "written", "encoding"),
+    [
+        ("a.txt", WINDOWS.encode("cp1252"), WINDOWS.upper().encode(), "Windows-1252"),
+        ("a.md", WINDOWS.encode("cp1252"), WINDOWS.upper().encode(), "Windows-1252"),
+        ("a.txt", 2 * "Ein Satz.\n".encode("utf-16-le"), 2 * "EIN SATZ.\n".encode("utf-16-le"), "UTF-16"),
+        ("a.txt", 2 * "Ein Satz.\n".encode("utf-16-be"), 2 * "EIN SATZ.\n".encode("utf-16-be"), "UTF-16"),
+        ("a.txt", "Un été.\n".encode("utf-16"), "UN ÉTÉ.\n".encode("utf-16"), "UTF-16"),
+        ("a.txt", "Un été.\n".encode(), "UN ÉTÉ.\n".encode(), None),
+    ],
+)
+def test_the_encodings_of_old_programs_are_read_and_named(
+    name: str, data: bytes, written: bytes, encoding: str | None
+) -> None:
+    assert through(name, data) == written
+    assert name_of_encoding(data) == encoding
+
+
+def test_an_encoding_is_guessed_for_text_only() -> None:
+    damaged = "Été à l’orée du bois, déjà.".encode().replace("é".encode(), b"\xc3", 1)
+    for data in (damaged, b"PK\x03\x04" + bytes(range(256)), b""):
+        assert name_of_encoding(data) is None
 
 
 PAGE = """<!DOCTYPE html>

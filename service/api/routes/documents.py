@@ -20,6 +20,7 @@ from service.api.errors import ApiError
 from service.api.openapi import errors_of
 from service.api.rendering import timestamp
 from service.api.schemas.common import Schema
+from service.documents.format import translated_name
 from service.documents.jobs.job import Job
 from service.documents.jobs.runner import JobRunner
 
@@ -46,6 +47,7 @@ class DoubtfulSegment(Schema):
     segment: int = Field(ge=1, description="Its number in the document, from 1")
     quality: float = Field(ge=0, le=1)
     translation: str = Field(description="The beginning of its translation, by which it can be found in the file")
+    source: str = Field("", description="The beginning of the segment itself")
 
 
 class JobQuality(Schema):
@@ -76,15 +78,18 @@ class JobSchema(Schema):
         None, description="Once the job is done: how many segments do not have the formality that was asked for"
     )
     error: Annotated[JobError | None, Field(description="Only if it failed")] = None
+    encoding: str | None = Field(None, description="What the document was read as, if it is not UTF-8")
     file: str | None = Field(None, description="Path of the translated document, once the job is done")
+    file_name: str | None = Field(None, description="Name of the translated document, once the job is done")
 
 
 def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
     """Return a job for its owner as JSON, without the fields that it does not have."""
     quality = None
     if job.quality is not None:
-        names = ("segment", "quality", "translation")
-        doubtful = [dict(zip(names, segment, strict=True)) for segment in job.doubtful]
+        names = ("segment", "quality", "translation", "source")
+        # A job of an earlier version has no source.
+        doubtful = [dict(zip(names, segment, strict=False)) for segment in job.doubtful]
         quality = {"mean": job.quality, "doubtful": doubtful}
     content = {
         **{name: getattr(job, name) for name in ("id", "state", "format", "source", "target", "detected")},
@@ -94,7 +99,9 @@ def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
         "quality": quality,
         "formality_note": job.formality_note,
         "error": {"error": job.error or "", "code": job.error_code or ""} if job.state == "failed" else None,
+        "encoding": job.encoding,
         "file": f"/jobs/{job.id}/file" if job.state == "done" else None,
+        "file_name": translated_name(job.file_name, job.target) if job.state == "done" else None,
     }
     known = {name: value for name, value in content.items() if value is not None}
     return JSONResponse(known, status_code=status)

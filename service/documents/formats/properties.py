@@ -28,7 +28,7 @@ APPLE = re.compile(
 def read(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return a file of Java in UTF-8, otherwise in ISO 8859-1; raise DocumentError."""
     try:
-        text, encoding = text_of(data, options.limits)
+        text, encoding = text_of(data, options.limits, "utf-8")
         raw = not text.isascii()
     except DocumentEncoding:
         text, encoding = text_of(data, options.limits, "iso8859-1")
@@ -63,7 +63,7 @@ def _java(value: str, *, raw: bool) -> Callable[[str], str]:
 
 def read_apple(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return a file of Apple's; raise DocumentError."""
-    text, encoding = text_of(data, options.limits)
+    text, encoding = text_of(data, options.limits, "utf-8")
     return MessagesDocument(text, encoding, _apple_places(text), options.limits)
 
 

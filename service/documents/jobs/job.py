@@ -36,6 +36,7 @@ class Job:
     metadata: bool = True
     formality: Formality = "default"
     glossary: str | Entries | None = None  # the name of a glossary of the server, or entries; until it is finished
+    encoding: str | None = None  # what the document was read as, if that is not UTF-8; for people
     owner: str | None = None  # SHA-256 of the API key that sent it
     linked: bool = False  # whether /download_file/ID gives it to everyone with the link, as LibreTranslate does
     state: State = "queued"
@@ -45,7 +46,7 @@ class Job:
     segments_done: int = 0
     attempts: int = 0  # starts since its last progress
     quality: float | None = None  # the share of the document that is expected to be usable
-    doubtful: tuple[tuple[int, float, str], ...] = ()  # of service.documents.translating
+    doubtful: tuple[tuple[int, float, str, str], ...] = ()  # of service.documents.translating
     formality_note: str | None = None  # what is missing of the formality that was asked for
     error_code: str | None = None
     error: str | None = None

@@ -256,7 +256,7 @@ class JobRunner:
                 state="done",
                 segments_done=progress.job.segments,
                 quality=quality_of(segments, translations),
-                doubtful=doubtful_segments(translations),
+                doubtful=doubtful_segments(segments, translations),
                 formality_note=note_of(job.formality, segments, translations, legs),
                 finished=self.store.clock(),
             )

@@ -104,6 +104,14 @@ async def test_a_job_is_polled_fetched_and_deleted(client: Client) -> None:
         assert (await client.request(method, path)).json()["code"] == "unknown_job"
 
 
+async def test_a_job_says_how_the_document_was_read_and_what_its_translation_is_called(client: Client) -> None:
+    path = (await client.post("/jobs", data=PAIR, files=file_of(content="Déjà\n".encode("cp1252")))).headers["location"]
+    found = await finished(client, path)
+    assert (found["encoding"], found["file_name"]) == ("Windows-1252", "letter.fr.txt")
+    path = (await client.post("/jobs", data=PAIR, files=file_of())).headers["location"]
+    assert "encoding" not in await finished(client, path)
+
+
 async def test_a_job_says_which_segments_to_check(client: Client, registry: DummyRegistry) -> None:
     translator = registry["transformer-en-fr"]
     path = (await client.post("/jobs", data=PAIR, files=file_of())).headers["location"]
@@ -116,7 +124,7 @@ async def test_a_job_says_which_segments_to_check(client: Client, registry: Dumm
         (0.05, "GREEN IDEAS."),
         (0.25, "I LOST."),
     ]
-    assert [each["segment"] for each in found["doubtful"]] == [3, 2]
+    assert [(each["segment"], each["source"]) for each in found["doubtful"]] == [(3, "Green ideas."), (2, "I lost.")]
     assert found["mean"] == pytest.approx((12 * 0.9 + 7 * 0.25 + 12 * 0.05) / 31, abs=1e-4)
 
 
