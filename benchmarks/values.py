@@ -67,9 +67,13 @@ def is_right(values: Sequence[Value], source: str, translation: str) -> bool:
         if not count:
             return False
     kept = {form for value, written in forms if not value.is_soft for form in written}
-    numerals = [each for value in values for each in _DIGITS.findall(value.written)]
     again = any(re.search(_bounded(form), left) for form in kept if len(form) > 1)
-    return not again and not (numerals and Counter(_DIGITS.findall(left)) - Counter(_DIGITS.findall(source)))
+    figures, others = _figures([value.text for value in values]), _figures([source])
+    return not again and not (figures and _figures([left]) - (others - figures))
+
+
+def _figures(texts: Sequence[str]) -> Counter[str]:
+    return Counter(number for text in texts for number in _DIGITS.findall(text))
 
 
 def _bounded(form: str) -> str:
