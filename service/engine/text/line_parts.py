@@ -15,6 +15,7 @@ _SEPARATOR = re.compile(SEPARATOR)
 _ENDS = re.compile(r"[.!?。！？]['\"»”’)\]]*\s*$|[.!?]\s")
 _POINT = re.compile(r"(?<!\S)(\(?)(\d{1,2}|[a-zA-Z])\)(?=\s)")
 _TAGS = frozenset({Kind.MENTION, Kind.EMOJI})
+_MARKED = re.compile(r"(\*\*|~~|==|__(?=[^_]+ ))((?:(?!\1).){1,200})\1")
 _BLANKS = re.compile(r"[\s\u200d\ufe0f]*")
 LEAST_TAGS = 2  # one alone may be a word of its sentence
 
@@ -49,6 +50,13 @@ def length_of_tags(text: str, start: int, end: int, values: Sequence[Value]) -> 
             break
         first, count = value.start, count + 1
     return end - first if count >= LEAST_TAGS else 0
+
+
+def within_marks(text: str, part: Span) -> Span:
+    """Return a part without the marks of a style around all of it: **bold**, ~~gone~~."""
+    start, end = part
+    marks = _MARKED.fullmatch(text, start, end)
+    return part if marks is None else marks.span(2)
 
 
 def _next(mark: str) -> str:

@@ -215,8 +215,11 @@ def _begun_small(decoded: Decoded, tokenizer: Tokenizer, language: str) -> Decod
         return decoded
     if text[word.end() + 1 : word.end() + 2].isupper() and not language_of(language).capitals.nouns:
         return decoded  # a name of several words
-    usual = usual_spelling(word[0].lower(), [word.span()], tokenizer, language, sentence=False)
-    edits = Edits(letter_edits(word[0], usual))
+    small = word[0].lower() + text[word.end() :]
+    usual = (
+        usual_spelling(small, [word.span()], tokenizer, language, sentence=False) if len(small) == len(text) else text
+    )
+    edits = Edits(letter_edits(word[0], usual[: word.end()]))
     written = edits.edited(text)
     return Decoded(written, edits.tokens_of_new(decoded.tokens, written), decoded.values)
 

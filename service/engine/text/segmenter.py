@@ -17,7 +17,7 @@ import sentencex
 from service.bundle.line_breaks import joined_lines
 from service.bundle.wrapping import LINK, WORD, Span, may_hold_link, outside
 from service.engine.cancellation import check_wanted
-from service.engine.text.line_parts import length_of_tags, points, separators
+from service.engine.text.line_parts import length_of_tags, points, separators, within_marks
 from service.engine.text.nfc import has_long_run
 from service.engine.text.short_forms import ends_before_number, ends_ordinal, ends_short_form
 from service.engine.values.stand_ins import CUT_KINDS
@@ -49,7 +49,7 @@ def parts_of(text: str, values: Sequence[Value] | None = None) -> list[Span]:
         begin = list_marker(text, start, end)
         end -= length_of_tags(text, begin, end, inside)
         between = points(text, (start, begin), end) or separators(text, begin, end, inside)
-        parts += outside(text, begin, end, between)
+        parts += [within_marks(text, part) for part in outside(text, begin, end, between)]
     return parts
 
 

@@ -57,3 +57,18 @@ def test_points_of_a_list_in_one_line_are_parts(text: str, expected: list[str]) 
 )
 def test_several_tags_behind_a_text_stay_as_they_are(text: str, expected: list[str]) -> None:
     assert parts(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("~~gone~~", ["gone"]),
+        ("**Open the door**", ["Open the door"]),
+        ("- **Open**", ["Open"]),
+        ("**one** and **two**", ["**one** and **two**"]),
+        ("__init__", ["__init__"]),
+        ("__Open the door__", ["Open the door"]),
+    ],
+)
+def test_marks_around_all_of_a_part_stay_as_they_are(text: str, expected: list[str]) -> None:
+    assert parts(text) == expected
