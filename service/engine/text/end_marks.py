@@ -5,7 +5,9 @@ import re
 from service.languages import language_of
 
 MARKS = ".!?…"
-_END = re.compile(r"(?<![.!?…\s])[ \u00a0\u202f]?((?:[!?…]|\.{2,3}(?=[ \u00a0\u202f]?[!?…]))(?:[ \u00a0\u202f]?[.!?…]){1,8}|[.!?…])$")
+_BLANK = "[ \u00a0\u202f]?"
+_RUN = rf"(?:[!?…]|\.{{2,3}}(?={_BLANK}[!?…]))(?:{_BLANK}[.!?…]){{1,8}}"
+_END = re.compile(rf"(?<![.!?…\s]){_BLANK}({_RUN}|[.!?…])$")
 _BLANKS = re.compile(r"\s+")
 _OPENING = "¡¿"  # what they open would have to change with the end
 
