@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import service
 from service.engine.values.patterns import scanner
+from service.languages import language_of
 
 Pattern = re.Pattern[Any]
 AT_ONE_PLACE = frozenset({"match", "fullmatch"})  # methods; all others search
@@ -59,7 +60,7 @@ def of_the_service() -> Iterator[Found]:
     seen: set[Pattern] = set()
     yield from _of_modules(_modules(), seen)
     for language in ("en", "fr", "de", "es"):
-        for kind, pattern in scanner(language).items():
+        for kind, pattern in scanner(language_of(language)).items():
             if pattern not in seen:
                 seen.add(pattern)
                 yield Found(f"scanner.{language}.{kind}", pattern, frozenset({"search"}))
