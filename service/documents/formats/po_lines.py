@@ -68,9 +68,10 @@ class PoLines:
             self._header += field
             return
         last = self._end_of(self._header_at) - 1
-        own = re.compile(rf'"{re.escape(name)}:[^"]*\\n"', re.IGNORECASE)
+        begin = f'"{name}:'.casefold()
         for number in range(self._header_at, last + 1):
-            if own.fullmatch(self._plain[number]):
+            line = self._plain[number].casefold()
+            if line.startswith(begin) and line.endswith('\\n"'):
                 self._new[number] = field
                 return
         self._new[last] = self._new.get(last, self._lines[last]) + field
