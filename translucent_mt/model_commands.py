@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +18,7 @@ from service.extras import installation
 from service.settings import Settings
 
 if TYPE_CHECKING:
-    from training.imports.get import Offer
+    from training.imports.get import AddOptions, Offer
     from training.imports.source import ImportedModel
 
 Name = Annotated[str | None, typer.Option(help="Name of the bundle. [default: such as firefox-en-es]")]
@@ -103,32 +104,39 @@ def get_models(
     if (all_to is None) == (not languages):
         fail("Name two languages (models get en es), pairs (models get en-es es-en) or --all-to.", WRONG)
     options = get.AddOptions(name, licence=licence, seven_bits=seven_bits, gate=not no_gate)
-    pairs = pairs_of(languages or ())
-    if if_missing:
-        served = served_pairs(settings)
-        pairs = [pair for pair in pairs if pair not in served]
-        if not pairs:
-            return
+    served = served_pairs(settings) if if_missing else set()
+    pairs = [pair for pair in pairs_of(languages or ()) if pair not in served]
+    if not pairs and not all_to:
+        return
     try:
         offered = get.offers(get.catalogues(settings.models_index), say)
         wanted = get.Wanted(architecture, format_)
         chosen = get.into(offered, all_to, wanted) if all_to else []
-        for source, target in pairs:
-            legs = get.choose(offered, source, target, wanted, settings.pivot_language)
+        for pair in pairs:
+            legs = get.choose(offered, *pair, wanted, settings.pivot_language)
             if len(legs) > 1:
-                typer.echo(f"{source} → {target} goes through {settings.pivot}, in two models.")
+                typer.echo(f"{' → '.join(pair)} goes through {settings.pivot}, in two models.")
             chosen += [offer for offer in legs if offer not in chosen]
         missing = [offer for offer in chosen if not get.is_installed(offer, settings.models_dir, name)]
         for offer in chosen:
-            typer.echo(
-                str(offer) if offer in missing else f"{offer.model.source} → {offer.model.target}: is there already"
-            )
+            typer.echo(str(offer) if offer in missing else f"{offer.pair}: is there already")
         if missing and not yes:
             ask(len(missing))
-        for offer in missing:
-            say_added(settings, *get.get_model(offer, settings.models_dir, options))
+        get_all(settings, missing, options)
     except (get.ImportRefused, OSError) as error:
         fail(str(error), FAILED)
+
+
+def get_all(settings: Settings, offers: "Sequence[Offer]", options: "AddOptions") -> None:
+    """Get models, one after the other, also if one of them is refused; exit with all that were."""
+    get, refused = importing(), []
+    for offer in offers:
+        try:
+            say_added(settings, *get.get_model(offer, settings.models_dir, options))
+        except get.ImportRefused as error:
+            refused.append(str(error))
+    if refused:
+        fail("\n".join(refused), FAILED)
 
 
 @models_commands.command("available")

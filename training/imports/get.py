@@ -44,6 +44,11 @@ class Offer:
     catalogue: Catalogue
 
     @property
+    def pair(self) -> str:
+        """Return the pair, for people."""
+        return f"{self.model.source} → {self.model.target}"
+
+    @property
     def licence(self) -> str | None:
         """Return the licence; None if only its package may state it."""
         return LICENCE if self.model.format == "firefox" else None
@@ -59,7 +64,7 @@ class Offer:
         return ", ".join(
             part
             for part in (
-                f"{self.model.source} → {self.model.target}: {self.model}",
+                f"{self.pair}: {self.model}",
                 "size not stated" if size is None else f"{size / 1e6:.0f} MB",
                 self.licence or "licence not stated in the list",
                 f"FLORES: {scores}" if scores else "",

@@ -112,12 +112,13 @@ def merged(models: Sequence[ListedModel]) -> list[ListedModel]:
     """
     scores = {sha256: model.scores for model in models if model.scores and (sha256 := model.weights.unpacked_sha256)}
     found: list[ListedModel] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, str, str]] = set()
     for model in models:
-        sha256 = model.weights.unpacked_sha256
-        if sha256 is None or sha256 not in seen:
-            found.append(replace(model, scores=model.scores or scores.get(sha256 or "", {})))
-        seen |= {sha256} if sha256 else set()
+        sha256 = model.weights.unpacked_sha256 or ""
+        known = model.source, model.target, sha256
+        if not sha256 or known not in seen:
+            found.append(replace(model, scores=model.scores or scores.get(sha256, {})))
+        seen.add(known)
     return found
 
 

@@ -183,7 +183,10 @@ def test_the_three_commands_of_the_docs_lead_from_nothing_to_a_translation_with_
     """Without PyTorch, from a mirror instead of Mozilla's address."""
     typed = [command.text for command in commands("docs/import.md")]
     get = next(text for text in typed if text.startswith("translucent models get"))
-    index = served.list({"data": served.add_firefox(student, ("en", "es"))})
+    german, italian = (served.add_firefox(student, (source, "es")) for source in ("de", "it"))
+    for record in german:
+        record["attachment"]["hash"] = record["decompressedHash"] = "0" * 64
+    index = served.list({"data": [*served.add_firefox(student, ("en", "es")), *german, *italian]})
     environment = variables(tmp_path, TRANSLUCENT_MODELS_INDEX=index, TRANSLUCENT_MODELS_DIR="models")
     asked = done(tmp_path, environment, *get.split())
     assert (asked.returncode, asked.stdout) == (2, "en → es: firefox tiny 3.0, 0 MB, MPL-2.0\n")
@@ -201,13 +204,16 @@ def test_the_three_commands_of_the_docs_lead_from_nothing_to_a_translation_with_
     assert "cannot be reached" in missing.stderr
     assert "Traceback" not in missing.stderr
     everything = done(tmp_path, environment, "translucent", "models", "available", "--to", "es")
-    assert everything.stdout == "en → es: firefox tiny 3.0 (1 MB)\n"
-    all_to = done(tmp_path, environment, "translucent", "models", "get", "--all-to", "es")
-    assert (all_to.returncode, all_to.stdout) == (0, "en → es: is there already\n")
+    assert everything.stdout == "".join(f"{source} → es: firefox tiny 3.0 (1 MB)\n" for source in ("de", "en", "it"))
+    all_to = done(tmp_path, environment, "translucent", "models", "get", "--all-to", "es", "--yes")
+    assert all_to.returncode == 1
+    assert "its SHA-256 or size is not the one of the list" in all_to.stderr
+    assert "en → es: is there already" in all_to.stdout
+    assert "it → es: firefox-it-es is the default" in all_to.stdout
     with running("-m", "service", "serve", "--models-dir", str(tmp_path / "models"), "--device", "cpu") as server:
         body = {"q": "The dog sees the house.", "source": "en", "target": "es"}
         assert httpx.post(f"{server.url}/translate", json=body).json()["translatedText"]
         asked_for = {"text": body["q"], "source": "en", "target": "es"}
         assert httpx.post(f"{server.url}/attention", json=asked_for).json()["weights"]
-        (model,) = httpx.get(f"{server.url}/models").json()["models"]
+        model = httpx.get(f"{server.url}/models").json()["models"][0]
         assert model["pairs"] == [{"source": "en", "target": "es", "default": True, "reason": "as the only model"}]
