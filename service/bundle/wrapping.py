@@ -69,17 +69,28 @@ def may_hold_link(text: str) -> bool:
 
 
 def join(text: str, spans: Sequence[Span], translations: Sequence[str]) -> Joined:
-    """Replace each range by its translation and keep the rest of the text as it is."""
+    """Replace each range by its translation and keep the rest of the text as it is.
+
+    A space comes between words that only a sign kept apart, which its translation lacks: « l'|Écosse ».
+    """
     parts: list[str] = []
     starts: list[int] = []
     length = position = 0
+
+    def write(piece: str, place: int) -> int:
+        """Write a piece that stands at a place of the text, and return where it begins."""
+        glued = parts and piece and parts[-1][-1].isalnum() and piece[0].isalnum()
+        blank = " " if glued and not text[place - 1 : place + 1].isalnum() else ""
+        parts.extend(filter(None, (blank, piece)))
+        return length + len(blank)
+
     for (start, end), translation in zip(spans, translations, strict=True):
         gap = text[position:start]
-        parts += (gap, translation)
-        starts.append(length + len(gap))
-        length += len(gap) + len(translation)
+        length = write(gap, position) + len(gap)
+        starts.append(write(translation, start))
+        length = starts[-1] + len(translation)
         position = end
-    parts.append(text[position:])
+    write(text[position:], position)
     return Joined("".join(parts), tuple(starts))
 
 

@@ -22,6 +22,26 @@ def test_joining_keeps_every_gap() -> None:
     assert [joined.text[start] for start in joined.starts] == ["A", "B", "C"]
 
 
+@pytest.mark.parametrize(
+    ("text", "parts", "translations", "joined"),
+    [
+        ("pour l'Écosse.", ["pour l'", "Écosse", "."], ["for", "Scotland", "."], "for Scotland."),
+        ("de l'AT35 seule", ["de l'", " seule"], ["of the", " alone"], "of the AT35 alone"),
+        ("aus AT35", ["aus "], ["from "], "from AT35"),
+        ("eine lange", ["eine lan", "ge"], ["a lo", "ng"], "a long"),  # cut within a word
+        ("Das ist gut.Ja", ["Das ist gut.", "Ja"], ["It is good", "Yes"], "It is good Yes"),
+        ("Gut.Ja", ["Gut.", "Ja"], ["", "Yes"], "Yes"),
+    ],
+)
+def test_words_that_a_sign_kept_apart_are_not_glued(
+    text: str, parts: list[str], translations: list[str], joined: str
+) -> None:
+    spans = [(text.index(part), text.index(part) + len(part)) for part in parts]
+    found = join(text, spans, translations)
+    assert found.text == joined
+    assert all(found.text.startswith(*each) for each in zip(translations, found.starts, strict=True))
+
+
 def characters_of(text: str) -> list[Span]:
     return [(i, i + 1) for i, character in enumerate(text) if not character.isspace()]
 
