@@ -34,7 +34,7 @@ PLACEHOLDER = re.compile(
     r"|&[a-zA-Z]{1,32}\d{0,4};|&#\d{1,7};"
     r"|\\[nrt\"\\]"
 )
-MARK = re.compile(r"[\d\[\]*†‡]{1,5}")  # of a footnote, in superscript: no part of the word before it
+MARK = re.compile(r"[\d\[\]*†‡+−-]{1,5}")  # of a footnote, in superscript: no part of the word before it
 MARKUP = re.compile(r"</?(?:[A-Za-z][^<>]*|\d{1,3}\s?/?)>")  # <b>, and <0> as i18next has it
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)((?:[^>"']++|"[^"]*+"|'[^']*+')*+)>""")
 RAW_TEXT = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
 # The mark of a footnote is no part of the word before it, nor of the one after it: a token without width.
-MARKS = r"(?:<[^<>]{1,500}>|[\d\[\]*†‡]){1,15}?"
+MARKS = r"(?:<[^<>]{1,500}>|[\d\[\]*†‡+−-]){1,15}?"  # also an exponent, and the charge of an ion
 NUMBERED = r"<a\s[^<>]{1,500}>[\d\[\]*†‡]{1,5}</a>"
 FOOTNOTE = re.compile(rf"<sup\b[^<>]{{0,500}}>{MARKS}</sup>|{NUMBERED}(?=\w)", re.IGNORECASE)
 FOOTNOTE_LINK = re.compile(rf"{NUMBERED}(?![\d.,]\d)", re.IGNORECASE)
