@@ -8,7 +8,7 @@ from service.languages import Language, language_of
 
 GENDERS = ("female", "male")
 EITHER = "either"  # the gender of a name of both
-_NAME = re.compile(r"[^\W\d_a-z][^\W\d_]+")
+_NAME = re.compile(r"[^\W\d_a-z][^\W\d_]+(?:-[^\W\d_a-z][^\W\d_]+)*")  # Jean-Pierre
 _FAMILY_NAME = re.compile(r"[ \u00a0][^\W\d_a-z]\w*[a-z]\w*")
 _VOWELS = frozenset("aeiouyh")  # before which French leaves letters out; h may be silent
 
@@ -28,7 +28,8 @@ def find_people(sentence: str, source: str, target: str) -> Iterator[Value]:
         name, start, end = match[0], *match.span()
         if start < taken:
             continue
-        gender = ours.names.get(name.capitalize() if name.isupper() else name)
+        first = name.split("-")[0]
+        gender = ours.names.get(name) or ours.names.get(first.capitalize() if first.isupper() else first)
         is_known = name in ours.known_names.female or name in ours.known_names.male
         if gender is None or is_known or sentence[start - 1 : start] in ("-", "@", "#", "_", "."):
             continue

@@ -47,5 +47,12 @@ def test_german_writes_the_genitive_without_an_apostrophe() -> None:
     assert (person.written, *person.others) == ("Michael", "Michaels")
 
 
+def test_a_name_of_two_is_one() -> None:
+    assert [person.text for person in find_people("Jean-Pierre et Anne-Marie sont là.", "fr", "en")] == [
+        "Jean-Pierre",
+        "Anne-Marie",
+    ]
+
+
 def test_languages_without_names_have_no_people() -> None:
     assert [*find_people("Nancy is here.", "en", "ja")] == []
