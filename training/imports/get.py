@@ -13,7 +13,8 @@ from pathlib import Path
 import langcodes
 
 from service.bundle.manifest import MANIFEST_NAME
-from training.imports.add import AddOptions, add_model, bundle_name
+from training.imports.add import AddOptions as AddOptions
+from training.imports.add import add_model, bundle_name
 from training.imports.argos import LANGUAGES
 from training.imports.catalogue import Catalogue, Folder
 from training.imports.catalogue import catalogues as catalogues
