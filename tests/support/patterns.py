@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import service
-from service.engine.values.patterns import scanner
-from service.languages import language_of
+from service.languages import Language, language_of
+from service.languages.language import Registers
 
 Pattern = re.Pattern[Any]
 AT_ONE_PLACE = frozenset({"match", "fullmatch"})  # methods; all others search
@@ -59,11 +59,25 @@ def of_the_service() -> Iterator[Found]:
     """Yield each regular expression of the service once: of modules, of classes, and those within functions."""
     seen: set[Pattern] = set()
     yield from _of_modules(_modules(), seen)
-    for language in ("en", "fr", "de", "es"):
-        for kind, pattern in scanner(language_of(language)).items():
+    for language in map(language_of, ("en", "fr", "de", "es")):
+        for name, pattern in _of_language(language):
             if pattern not in seen:
                 seen.add(pattern)
-                yield Found(f"scanner.{language}.{kind}", pattern, frozenset({"search"}))
+                yield Found(f"{name}.{language.tag}", pattern, frozenset({"search"}))
+
+
+def _of_language(language: Language) -> Iterator[tuple[str, Pattern]]:
+    """Yield the regular expressions of a language's folder, and those that functions of the engine make of it."""
+    for number, pattern in enumerate(_within(language)):
+        yield f"language.{number}", pattern
+    for module in _modules():
+        for name, function in vars(module).items():
+            if not hasattr(function, "cache_info") or function.__module__ != module.__name__:
+                continue
+            kinds = [each.annotation for each in inspect.signature(function).parameters.values()]
+            given = {Language: language, Registers: language.registers}.get(kinds[0]) if kinds else None
+            for number, pattern in enumerate(_within(function(given)) if given is not None else ()):
+                yield f"{module.__name__}.{name}.{number}", pattern
 
 
 def of_libraries() -> Iterator[Found]:
