@@ -60,16 +60,16 @@ def of_the_service() -> Iterator[Found]:
     seen: set[Pattern] = set()
     yield from _of_modules(_modules(), seen)
     for language in map(language_of, ("en", "fr", "de", "es")):
-        for name, pattern in _of_language(language):
+        for name, pattern, methods in _of_language(language):
             if pattern not in seen:
                 seen.add(pattern)
-                yield Found(f"{name}.{language.tag}", pattern, frozenset({"search"}))
+                yield Found(f"{name}.{language.tag}", pattern, methods)
 
 
-def _of_language(language: Language) -> Iterator[tuple[str, Pattern]]:
+def _of_language(language: Language) -> Iterator[Found]:
     """Yield the regular expressions of a language's folder, and those that functions of the engine make of it."""
     for number, pattern in enumerate(_within(language)):
-        yield f"language.{number}", pattern
+        yield Found(f"language.{number}", pattern, frozenset({"search"}))
     for module in _modules():
         for name, function in vars(module).items():
             if not hasattr(function, "cache_info") or function.__module__ != module.__name__:
@@ -77,7 +77,9 @@ def _of_language(language: Language) -> Iterator[tuple[str, Pattern]]:
             kinds = [each.annotation for each in inspect.signature(function).parameters.values()]
             given = {Language: language, Registers: language.registers}.get(kinds[0]) if kinds else None
             for number, pattern in enumerate(_within(function(given)) if given is not None else ()):
-                yield f"{module.__name__}.{name}.{number}", pattern
+                uses = re.findall(rf"\b{name}\((?:[^()]|\([^()]*\))*\)\.(\w+)\(", _source_of(module))
+                methods = frozenset(map(_kind, uses)) or frozenset({"search"})
+                yield Found(f"{module.__name__}.{name}.{number}", pattern, methods)
 
 
 def of_libraries() -> Iterator[Found]:
