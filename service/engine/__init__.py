@@ -105,6 +105,7 @@ from service.engine.scheduling.pending import WorkerSettings as WorkerSettings
 from service.engine.scheduling.worker import Worker as Worker
 from service.engine.search.options import normalised_score as normalised_score
 from service.engine.text.registers import formality_note as formality_note
+from service.engine.text.registers import has_registers as has_registers
 from service.engine.text.registers import in_other_register as in_other_register
 from service.engine.text.segmenter import split_sentences as split_sentences
 from service.engine.text.tokenizer import check_text as check_text

@@ -4,7 +4,7 @@ import { $ } from "./dom.js";
 import { showExamples } from "./examples.js";
 import { showGlossaries } from "./glossary.js";
 import { number, t } from "./i18n.js";
-import { AUTO, isDefault, languageName, nameOfModel, pair, pivot, readers, seen, session, source, sources, targets } from "./session.js";
+import { AUTO, hasFormality, isDefault, languageName, nameOfModel, pair, pivot, readers, seen, session, source, sources, targets } from "./session.js";
 import { DEFAULTS, recent, state } from "./state.js";
 import { translatesWhileTyping } from "./typing.js";
 
@@ -65,6 +65,7 @@ function showTargets() {
   const possible = targets(source());
   const wanted = [wish, ...readers(possible), DEFAULTS.target].find((code) => possible.includes(code));
   state.target = chosen = options($("target"), named(possible), wanted);
+  $("formality-box").hidden = !hasFormality(chosen);
 }
 
 // All lists and boxes, as the state has them.
@@ -78,7 +79,7 @@ export function showChoices() {
   const given = (name) => (name.includes("text") || Number.isFinite(Number(state[name])) ? state[name] : "");
   for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) $(name).value = given(name);
   fit();
-  for (const name of ["tokens", "specials"]) $(name).value = state[name];
+  for (const name of ["tokens", "specials", "formality"]) $(name).value = state[name];
   $("model").disabled = !source(); // until the language is detected
   showGlossaries();
   showLayers();

@@ -5,6 +5,7 @@ import { $, keep, kept, made } from "./dom.js";
 import { errorOf } from "./errors.js";
 import { faultOfTerms, glossary } from "./glossary.js";
 import { number, t, tn } from "./i18n.js";
+import { formality } from "./requests.js";
 import { AUTO, languageName } from "./session.js";
 import { state } from "./state.js";
 
@@ -123,7 +124,7 @@ async function send(file, content) {
   const fault = faultOfTerms();
   if (fault) throw new Error(fault);
   const terms = glossary();
-  const fields = { source: state.source, target: state.target, model: state.model, glossary: typeof terms === "object" ? JSON.stringify(terms) : terms };
+  const fields = { source: state.source, target: state.target, model: state.model, formality: formality(), glossary: typeof terms === "object" ? JSON.stringify(terms) : terms };
   for (const [name, value] of Object.entries(fields)) if (value) form.append(name, value);
   form.append("file", content);
   file.job = await upload("jobs", form, file.control.signal);

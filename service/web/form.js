@@ -11,6 +11,7 @@ import { t } from "./i18n.js";
 import { forgetOwn, look } from "./inside.js";
 import { keepKey } from "./key.js";
 import { complain, say } from "./messages.js";
+import { settled } from "./requests.js";
 import { listenToTabs } from "./results.js";
 import { sentences, session, source } from "./session.js";
 import { here, keepPair, remember, state, used } from "./state.js";
@@ -67,8 +68,12 @@ export function listen({ open, begin }) {
   $("text").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) $("form").requestSubmit();
   });
-  for (const name of ["text", "target_text", "beam_size", "length_penalty", "alternatives"]) {
+  for (const name of ["text", "target_text", "alternatives"]) {
     $(name).addEventListener("input", () => { state[name] = $(name).value; remember(); });
+  }
+  for (const name of ["beam_size", "length_penalty", "formality"]) { // they act at once, within their limits
+    $(name).addEventListener("input", () => { state[name] = $(name).value; remember(); typed(); });
+    $(name).addEventListener("change", () => { state[name] = $(name).value = settled(name); });
   }
   $("text").addEventListener("input", () => {
     fit();

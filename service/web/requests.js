@@ -3,7 +3,7 @@
 import { drawnModels } from "./gallery.js";
 import { glossary, usesGlossary } from "./glossary.js";
 import { language } from "./i18n.js";
-import { borrows, model, other, seen, sentences, shown } from "./session.js";
+import { borrows, hasFormality, model, other, seen, sentences, shown } from "./session.js";
 import { state } from "./state.js";
 import { dark } from "./theme.js";
 
@@ -14,6 +14,9 @@ const within = (name) => {
   return state[name] && Number.isFinite(number) ? Math.min(Math.max(number, min), max) : Number(defaultValue);
 };
 const beam = () => Math.round(within("beam_size"));
+// What a box holds once it is left: what is used.
+export const settled = (name) => (name === "formality" ? state[name] : String(name === "beam_size" ? beam() : within(name)));
+export const formality = () => (hasFormality(state.target) && state.formality !== "default" ? state.formality : undefined);
 export const searchFields = () => ({ beam_size: beam(), length_penalty: within("length_penalty"), glossary: glossary() });
 
 export function fieldsOfSentence() {
@@ -21,8 +24,8 @@ export function fieldsOfSentence() {
   const [source, target] = shown(); // of a leg, too: its request needs nothing of the other one
   return {
     text: sentence?.source.text ?? state.text, source, target, model: state.model,
-    // Attention knows no glossary, and finds one translation: it shows the one that was made with terms, or chosen.
-    target_text: state.target_text || (usesGlossary() || sentence?.chosen ? sentence?.target.text : ""),
+    // Attention knows no glossary and no formality, and finds one translation: it shows the one that was made with terms, or chosen.
+    target_text: state.target_text || (usesGlossary() || formality() || sentence?.chosen ? sentence?.target.text : ""),
     beam_size: beam() === 4 ? "" : String(beam()),
     length_penalty: within("length_penalty") === 1 ? "" : String(within("length_penalty")),
   };

@@ -30,6 +30,9 @@ const base = (code) => code.toLowerCase().split("-")[0];
 export const readers = (codes) => [...navigator.languages, "en"].map((tag) => codes.find((code) => base(code) === base(tag))).filter(Boolean);
 export const isSource = (code) => sources().some((one) => base(one) === base(code));
 
+// Whether familiar or polite forms can be asked for in a language.
+export const hasFormality = (code) => Boolean(language(code)?.formality);
+
 // The language between the two legs of the chosen pair; empty if one model translates it.
 export const pivot = () => language(source())?.pivots?.[state.target] ?? "";
 

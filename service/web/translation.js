@@ -12,7 +12,7 @@ import { number, t, tn } from "./i18n.js";
 import { forgetOwn, look } from "./inside.js";
 import { complain, say } from "./messages.js";
 import { changed } from "./paragraphs.js";
-import { searchFields } from "./requests.js";
+import { formality, searchFields } from "./requests.js";
 import { showDoubts, showPivot } from "./results.js";
 import { AUTO, isSource, languageName, legs, model, pivot, readers, sentences, session, source, sources, targets } from "./session.js";
 import { keepPair, remember, state, writeAddress } from "./state.js";
@@ -29,7 +29,7 @@ let failed = false; // whether the last one has failed for a while
 let announced; // the timer after which a new translation is read out
 let notices = []; // what the server warns of, as functions that return it in the language of the page
 
-const fieldsOf = () => ({ source: source(), target: state.target, model: state.model || undefined, ...searchFields() });
+const fieldsOf = () => ({ source: source(), target: state.target, model: state.model || undefined, formality: formality(), ...searchFields() });
 const asked = () => JSON.stringify(fieldsOf());
 export const isCurrent = () => session.text === state.text && session.of === asked();
 
@@ -236,6 +236,7 @@ function noticeOf(warning, chosen) {
       isSource(language) ? [button(t("Translate from {language}", { language: languageName(language) }), undefined, { onclick: () => translateFrom(language) })] : [],
     ];
   }
+  if (warning.code === "formality") return () => t("Not every sentence has the form of address that you chose.");
   if (warning.code === "default_model_failed") {
     return () => t("The usual model has failed. {model} has translated instead.", { model: warning.model });
   }

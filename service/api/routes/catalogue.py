@@ -15,7 +15,7 @@ from service.api.languages import language_name
 from service.api.rendering import REPRESENTATIONS, timestamp
 from service.api.schemas.common import Schema
 from service.api.state import Service
-from service.engine import ModelInfo, ModelState, ModelStateName, pairs_of, while_wanted
+from service.engine import ModelInfo, ModelState, ModelStateName, has_registers, pairs_of, while_wanted
 
 router = APIRouter(tags=["Models"])
 
@@ -91,6 +91,11 @@ class Language(Schema):
         description="An addition to LibreTranslate's fields: the targets that are translated in two legs, each with "
         "the language between them; absent if there are none",
     )
+    formality: bool | None = Field(
+        None,
+        description="An addition: true if the language has familiar and polite forms that `formality` can ask for as a "
+        "target; absent otherwise",
+    )
 
 
 class GlossarySchema(Schema):
@@ -111,6 +116,8 @@ async def list_languages(service: ServiceDep) -> JSONResponse:
         listed.append({"code": code, "name": language_name(code), "targets": list(targets)})
         if pivoted := [target for target in targets if (code, target) in known.pivoted]:
             listed[-1]["pivots"] = dict.fromkeys(pivoted, known.pivot)
+        if has_registers(code):
+            listed[-1]["formality"] = True
     return JSONResponse(listed)
 
 

@@ -24,9 +24,9 @@ from tests.support.fake_engine import DummyRegistry
 async def test_languages_list_every_target_and_themselves(client: Client) -> None:
     answer = await client.request("GET", "/languages", data={"api_key": "x"})  # some clients send a form
     assert answer.json() == [
-        {"code": "de", "name": "German", "targets": ["de"]},
+        {"code": "de", "name": "German", "targets": ["de"], "formality": True},
         {"code": "en", "name": "English", "targets": ["de", "en", "fr"]},
-        {"code": "fr", "name": "French", "targets": ["fr"]},
+        {"code": "fr", "name": "French", "targets": ["fr"], "formality": True},
     ]
 
 
