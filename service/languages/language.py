@@ -274,7 +274,16 @@ class Language:
     @functools.cached_property
     def names(self) -> Mapping[str, str]:
         """Return the gender of first names that are no other word: female, male or either."""
-        return dict(line.split("\t") for line in self._text("names.tsv").splitlines())
+        return {name: gender for name, gender, *_ in self._names}
+
+    @functools.cached_property
+    def names_in_sentences(self) -> frozenset[str]:
+        """Return the first names that models copy within a sentence, although perhaps not alone."""
+        return frozenset(name for name, _, *known in self._names if known)
+
+    @functools.cached_property
+    def _names(self) -> list[list[str]]:
+        return [line.split("\t") for line in self._text("names.tsv").splitlines()]
 
     def _words(self, name: str) -> frozenset[str]:
         return frozenset(self._text(f"{name}.txt").split())

@@ -30,11 +30,12 @@ def find_people(sentence: str, source: str, target: str) -> Iterator[Value]:
             continue
         first = name.split("-")[0]
         gender = ours.names.get(name) or ours.names.get(first.capitalize() if first.isupper() else first)
-        is_known = name in ours.known_names.female or name in ours.known_names.male
-        if gender is None or is_known or sentence[start - 1 : start] in ("-", "@", "#", "_", "."):
+        if gender is None or sentence[start - 1 : start] in ("-", "@", "#", "_", "."):
             continue
         family = _FAMILY_NAME.match(sentence, end)
         is_alone = family is not None and not sentence[:start].strip() and not sentence[family.end() :].strip()
+        if name in ours.names_in_sentences and not (is_alone or name == sentence):
+            continue
         if family is not None and (is_alone or not (is_title or ours.capitals.nouns)):
             end = family.end()
         pairs = free[GENDERS[0] if gender == GENDERS[0] else GENDERS[1]]

@@ -9,15 +9,17 @@ from service.engine.values.people import find_people
     ("sentence", "names"),
     [
         ("Nancy is my friend.", ["Nancy"]),
-        ("Ask Kevin or Megan Smith.", ["Kevin", "Megan Smith"]),
+        ("Ask Scott or Judy Smith.", ["Scott", "Judy Smith"]),
         ("Angela Merkel", ["Angela Merkel"]),
         ("Emily Goes Home", ["Emily"]),  # in a title every word has a capital
         ("LEO: They are here.", ["LEO"]),
-        ("Prime Minister John Howard spoke.", ["John Howard"]),
+        ("Prime Minister Scott Howard spoke.", ["Scott Howard"]),
+        ("Kevin is here.", []),  # models copy his name within a sentence
+        ("Kevin", ["Kevin"]),
         ("Laura is here.", []),  # models know her
-        ("Write to emily@example.com, @Nancy or #Kevin.", []),
+        ("Write to emily@example.com, @Nancy or #Scott.", []),
         ("The rose is red and the mark is high.", []),
-        ("Nancy, Betty, Judy, Megan, Emily, Karen and Susan met.", ["Nancy", "Betty", "Judy", "Megan", "Emily"]),
+        ("Nancy, Betty, Judy, Hannah, Emily and Molly met.", ["Nancy", "Betty", "Judy", "Hannah", "Emily"]),
     ],
 )
 def test_names_of_people_are_found(sentence: str, names: list[str]) -> None:
@@ -30,12 +32,12 @@ def test_a_german_noun_behind_a_name_is_no_family_name() -> None:
 
 def test_the_model_reads_names_of_the_same_gender_that_begin_alike() -> None:
     read = {
-        person.text: person.stand_in for person in find_people("Nancy, Emily, Kevin and Andrew are here.", "en", "fr")
+        person.text: person.stand_in for person in find_people("Nancy, Emily, Scott and Andrew are here.", "en", "fr")
     }
     assert read == {
         "Nancy": ("Laura", "Laura"),
         "Emily": ("Anna", "Anna"),  # French leaves letters out before a vowel
-        "Kevin": ("David", "David"),
+        "Scott": ("David", "David"),
         "Andrew": ("Alex", "Alex"),
     }
 
