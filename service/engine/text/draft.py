@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol
 
 from service.engine.text.edits import NONE, Edit, Edits
@@ -20,7 +19,7 @@ class Words(Protocol):
         """Return the ids of a text at the start of a word."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A sentence, what is read of it so far, and how its translation is written.
 
@@ -34,22 +33,25 @@ class Draft:
     stand_ins: tuple[str | None, ...] = ()  # of each value; None: the model reads and writes the value itself
     constraints: ValueConstraints | None = None  # what a translation must hold, if there are values
 
-    @cached_property
+    @property
     def spelled(self) -> str:
         """Return the text in its usual spelling, in which values are found."""
-        return self.spelling.edited(self.text)
+        return self.spelling.edited(self.text) if self.spelling else self.text
 
-    @cached_property
+    @property
     def edits(self) -> Edits:
         """Return all edits, from the text to what the model reads."""
+        if not self.values:
+            return self.spelling
         pairs = zip(self.values, self.stand_ins, strict=False)
         words = [Edit(value.start, value.end, word) for value, word in pairs if word is not None]
         return self.spelling.over(words) if words else self.spelling
 
-    @cached_property
+    @property
     def read(self) -> str:
         """Return what the model reads."""
-        return self.edits.edited(self.text)
+        edits = self.edits
+        return edits.edited(self.text) if edits else self.text
 
     @property
     def is_spelled(self) -> bool:

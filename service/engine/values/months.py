@@ -8,13 +8,14 @@ from service.engine.values.value import Kind, Value
 from service.languages import Language, language_of
 
 KNOWN = (5, 9, 10)  # June, October and November are no other words
+_DIGIT = re.compile(r"\d")
 _BLANK = "[ \u00a0\u202f]"
 
 
 def find_months(sentence: str, source: str, target: str) -> Iterator[Value]:
     """Yield the months of a sentence behind a day or before a number, while there are known ones that stand in."""
     ours, theirs = language_of(source), language_of(target)
-    if not ours.months or not theirs.months:
+    if not ours.months or not theirs.months or _DIGIT.search(sentence) is None:
         return
     free = [number for number in KNOWN if ours.months[number].lower() not in sentence.lower()]
     for found in _months(ours).finditer(sentence):

@@ -19,18 +19,15 @@ def find_people(sentence: str, source: str, target: str) -> Iterator[Value]:
     A word with a capital behind a name belongs to it, unless that may be an ordinary word.
     """
     ours, theirs = language_of(source), language_of(target)
-    if not ours.names or not theirs.known_names.male:
+    named = [(name, gender) for name in _NAME.finditer(sentence) if (gender := _gender(name, ours)) is not None]
+    if not named or not theirs.known_names.male:
         return
     free = {gender: _pairs(ours, theirs, gender, sentence) for gender in GENDERS}
     is_title = not any(word[:1].islower() for word in sentence.split())
     taken = 0
-    for match in _NAME.finditer(sentence):
+    for match, gender in named:
         name, start, end = match[0], *match.span()
         if start < taken:
-            continue
-        first = name.split("-")[0]
-        gender = ours.names.get(name) or ours.names.get(first.capitalize() if first.isupper() else first)
-        if gender is None or sentence[start - 1 : start] in ("-", "@", "#", "_", "."):
             continue
         family = _FAMILY_NAME.match(sentence, end)
         is_alone = family is not None and not sentence[:start].strip() and not sentence[family.end() :].strip()
@@ -38,7 +35,7 @@ def find_people(sentence: str, source: str, target: str) -> Iterator[Value]:
             continue
         if family is not None and (is_alone or not (is_title or ours.capitals.nouns)):
             end = family.end()
-        pairs = free[GENDERS[0] if gender == GENDERS[0] else GENDERS[1]]
+        pairs = free[gender if gender in GENDERS else GENDERS[1]]
         alike = [pair for pair in pairs if _begins_with_vowel(pair[1]) == _begins_with_vowel(name)] or pairs
         if not alike:
             continue
@@ -47,9 +44,17 @@ def find_people(sentence: str, source: str, target: str) -> Iterator[Value]:
         pairs.remove(alike[0])
         whole, genitive = sentence[start:end], theirs.known_names.genitive
         forms = (theirs_known, theirs_known + genitive) if genitive else (theirs_known,)
-        yield Value(
-            Kind.PERSON, start, end, whole, whole, (whole + genitive,) if genitive else (), (ours_known, *forms)
-        )
+        others = (whole + genitive,) if genitive else ()
+        yield Value(Kind.PERSON, start, end, whole, whole, others, stand_in=(ours_known, *forms))
+
+
+def _gender(match: re.Match[str], language: Language) -> str | None:
+    """Return the gender of a first name; None for any other word, and within an address or a tag."""
+    name = match[0]
+    first = name.split("-")[0]
+    gender = language.names.get(name) or language.names.get(first.capitalize() if first.isupper() else first)
+    before = match.string[match.start() - 1 : match.start()]
+    return None if before in ("-", "@", "#", "_", ".") and before else gender
 
 
 def _pairs(ours: Language, theirs: Language, gender: str, sentence: str) -> list[tuple[str, str]]:
