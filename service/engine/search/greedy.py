@@ -80,10 +80,9 @@ class Greedy(Search):
         swap_remove(self._sentences, len(removed), holes, movers)
         self._has_prefixes &= bool(self._sentences)
 
-    def hypotheses(self, index: int, most: int = 1) -> tuple[Hypothesis, ...]:
-        """Return the hypothesis of a sentence that is done."""
-        assert most, "there is one"
-        return (self._sentences[index].hypothesis(self._eos),)
+    def hypotheses(self, index: int, most: int) -> tuple[Hypothesis, ...]:
+        """Return the hypothesis of a sentence that is done, which is at most one."""
+        return (self._sentences[index].hypothesis(self._eos),)[:most]
 
     def recorder(self, index: int) -> Recorder | None:
         """Return the recorder of a sentence; None if its search is not recorded."""
