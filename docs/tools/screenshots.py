@@ -98,7 +98,7 @@ def drawn(page: Page) -> None:
 
 def typed(page: Page) -> None:
     """Type a text, and leave the cursor in its last word."""
-    expect(page.locator("#model option").nth(1)).to_be_attached()
+    expect(page.locator("#source option").nth(1)).to_be_attached()
     page.locator("#text").tap()
     page.locator("#text").press_sequentially(SHORT)
     expect(page.locator("#translation .word").nth(4)).to_be_visible()

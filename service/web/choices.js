@@ -59,12 +59,15 @@ function named(codes) {
 let wish = ""; // the target that the visitor, a link or an earlier visit has chosen
 let chosen; // the target that stands for it
 
-// The targets of the language of the text: the wish, or what its reader may understand.
+// What a language is translated into: the wish, or what its reader may understand.
+export function targetFor(language) {
+  const possible = targets(language);
+  return [wish, ...readers(possible), DEFAULTS.target].find((code) => possible.includes(code)) ?? possible[0];
+}
+
 function showTargets() {
   if (state.target !== chosen) wish = state.target;
-  const possible = targets(source());
-  const wanted = [wish, ...readers(possible), DEFAULTS.target].find((code) => possible.includes(code));
-  state.target = chosen = options($("target"), named(possible), wanted);
+  state.target = chosen = options($("target"), named(targets(source())), targetFor(source()));
   $("formality-box").hidden = !hasFormality(chosen);
 }
 

@@ -1,6 +1,7 @@
 // Files: dropped or chosen, each translated by a job of the server. Their list is still there after a reload.
 
 import { fetchFile, get, remove, saveAs, upload } from "./api.js";
+import { targetFor } from "./choices.js";
 import { $, keep, kept, made } from "./dom.js";
 import { errorOf } from "./errors.js";
 import { faultOfTerms, glossary } from "./glossary.js";
@@ -12,7 +13,7 @@ import { state } from "./state.js";
 const NAME = "files"; // [name, job] of each in the storage of this tab
 const POLL = 600; // milliseconds
 const LATER = 3_000; // milliseconds until a server that cannot be reached is asked again
-let files = []; // { name, job, error, control, parts }
+let files = []; // { name, content, job, error, control, parts }
 
 const after = (milliseconds) => new Promise((done) => { setTimeout(done, milliseconds); });
 const keepFiles = () => keep(NAME, files.some(({ job }) => job) ? JSON.stringify(files.filter(({ job }) => job).map(({ name, job }) => [name, job.id])) : "", "sessionStorage");
@@ -103,7 +104,7 @@ async function forget(file) {
   if (file.job) await remove(`jobs/${file.job.id}`).catch(() => {});
 }
 
-// Ask for a job until it has ended.
+// Ask for a job until it has ended. A file that turns out to be in the target language gets another target.
 async function follow(file) {
   const { signal } = file.control;
   while (!["done", "failed"].includes(file.job.state)) {
@@ -117,16 +118,21 @@ async function follow(file) {
     show(file);
   }
   if (file.job.state === "failed") throw errorOf(file.job.error);
+  const { id, detected, target } = file.job;
+  if (!file.content || detected !== target || !targetFor(detected)) return;
+  await send(file, { source: detected, target: targetFor(detected) });
+  remove(`jobs/${id}`).catch(() => {});
+  await follow(file);
 }
 
-async function send(file, content) {
+async function send(file, pair = { source: state.source, target: state.target }) {
   const form = new FormData();
   const fault = faultOfTerms();
   if (fault) throw new Error(fault);
   const terms = glossary();
-  const fields = { source: state.source, target: state.target, model: state.model, formality: formality(), glossary: typeof terms === "object" ? JSON.stringify(terms) : terms };
+  const fields = { ...pair, model: state.model, formality: formality(), glossary: typeof terms === "object" ? JSON.stringify(terms) : terms };
   for (const [name, value] of Object.entries(fields)) if (value) form.append(name, value);
-  form.append("file", content);
+  form.append("file", file.content);
   file.job = await upload("jobs", form, file.control.signal);
   keepFiles();
   show(file);
@@ -134,9 +140,9 @@ async function send(file, content) {
 
 // Send files, one after the other; the server translates them in turn.
 async function translateFiles(chosen) {
-  for (const [file, content] of [...chosen].map((one) => [added(one.name), one])) {
+  for (const file of [...chosen].map((content) => Object.assign(added(content.name), { content }))) {
     try {
-      await send(file, content);
+      await send(file);
       follow(file).catch((error) => fail(file, error));
     } catch (error) {
       fail(file, error);

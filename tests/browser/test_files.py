@@ -154,3 +154,12 @@ def test_the_doubtful_passages_and_what_is_lost_are_told(page: Page, answered: C
     expect(lines(page)).to_contain_text("Read as Windows-1252")
     page.get_by_text("1 passage to check").click()
     expect(lines(page).locator("ol span")).to_have_text(["Green ideas.", "Idées vertes."])
+
+
+def test_a_file_in_the_language_of_the_browser_is_translated_into_another_one(page: Page, url: str) -> None:
+    page.goto("about:blank")
+    page.goto(f"{url}/#source=auto&target=en")
+    expect(page.locator("#target")).to_have_value("en")
+    send(page, "letter.txt", content=b"My sister never told me why she left the house so early.\n")
+    expect(page.get_by_role("link", name="Download letter.fr.txt")).to_be_visible()
+    expect(lines(page)).to_contain_text("English → French · Translated.")
