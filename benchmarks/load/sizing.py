@@ -22,7 +22,14 @@ from benchmarks.tables import markdown, put
 
 PAGE = ROOT / "docs/sizing.md"
 MODELS = ROOT / "models"
-PAIRS = ("transformer-en-fr", "transformer-en-de", "transformer-de-fr-en", "bahdanau-en-fr", "bahdanau-en-de")
+PAIRS = (
+    "transformer-en-fr",
+    "transformer-en-de",
+    "transformer-fr-en",
+    "transformer-de-en",
+    "bahdanau-en-fr",
+    "bahdanau-en-de",
+)
 WARM_UP = 40  # requests
 
 

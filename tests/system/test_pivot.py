@@ -10,7 +10,9 @@ from tests.support.polling import wait_until
 from tests.support.server import ROOT, ServerProcess, metric, running
 
 MODELS = ROOT / "models"
-INTO_ENGLISH, INTO_FRENCH, INTO_GERMAN = "transformer-de-fr-en", "transformer-en-fr", "transformer-en-de"
+INTO_ENGLISH = {"de": "transformer-de-en", "fr": "transformer-fr-en"}
+INTO_FRENCH, INTO_GERMAN = "transformer-en-fr", "transformer-en-de"
+SERVED = (*INTO_ENGLISH.values(), INTO_FRENCH, INTO_GERMAN)
 GERMAN = "Ich habe meine Schlüssel verloren. Wo ist der Bahnhof?"
 FRENCH = "J'ai perdu mes clés. Où est la gare ?"
 
@@ -18,10 +20,10 @@ FRENCH = "J'ai perdu mes clés. Où est la gare ?"
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
     """Serve the shipped models."""
-    if not all((MODELS / name).is_dir() for name in (INTO_ENGLISH, INTO_FRENCH, INTO_GERMAN)):
+    if not all((MODELS / name).is_dir() for name in SERVED):
         pytest.skip(f"the models of both legs are not in {MODELS}")
     options = ("--models-dir", str(MODELS), "--device", "cpu")
-    settings = {"TRANSLUCENT_DEFAULT_MODELS": f"{INTO_ENGLISH},{INTO_FRENCH},{INTO_GERMAN}"}
+    settings = {"TRANSLUCENT_DEFAULT_MODELS": ",".join(SERVED)}
     with running("-m", "service", "serve", *options, **settings) as server:
         yield server
         server.signal()
@@ -43,7 +45,8 @@ def test_two_legs_are_the_same_as_two_requests(server: ServerProcess, text: str,
     second = post(server, q=first["translatedText"], source="en", target=target, details=True)
     assert whole["translatedText"] == second["translatedText"]
     between = whole["details"]["pivot"]
-    assert (between["language"], between["text"], between["model"]) == ("en", first["translatedText"], INTO_ENGLISH)
+    wanted = "en", first["translatedText"], INTO_ENGLISH[source]
+    assert (between["language"], between["text"], between["model"]) == wanted
     assert between["sentences"] == first["details"]["sentences"]
     assert _without_quality(whole) == _without_quality(second)
     qualities = zip(whole["details"]["sentences"], second["details"]["sentences"], strict=True)
@@ -55,26 +58,26 @@ def _without_quality(answer: dict[str, Any]) -> list[dict[str, Any]]:
     return [{key: value for key, value in sentence.items() if key != "quality"} for sentence in sentences]
 
 
-@pytest.mark.parametrize(("source", "text"), [("de", GERMAN), ("fr", FRENCH), (None, GERMAN)])
-def test_the_inference_protocol_takes_either_source_of_a_model(
-    server: ServerProcess, source: str | None, text: str
+@pytest.mark.parametrize(("source", "text"), [("de", GERMAN), ("fr", FRENCH)])
+def test_the_inference_protocol_translates_with_the_model_that_it_names(
+    server: ServerProcess, source: str, text: str
 ) -> None:
+    model = INTO_ENGLISH[source]
     inputs = [{"name": "text", "shape": [1], "datatype": "BYTES", "data": [text]}]
-    parameters = {} if source is None else {"source": source}
-    found = post(server, f"/v2/models/{INTO_ENGLISH}/infer", inputs=inputs, parameters=parameters)
-    wanted = post(server, q=text, source=source or "de", target="en", model=INTO_ENGLISH)["translatedText"]
+    found = post(server, f"/v2/models/{model}/infer", inputs=inputs)
+    wanted = post(server, q=text, source=source, target="en", model=model)["translatedText"]
     assert found["outputs"][0]["data"] == [wanted]
     fields = {"inputs": inputs, "parameters": {"source": "de", "target": "fr"}}
-    refused = httpx.post(f"{server.url}/v2/models/{INTO_ENGLISH}/infer", json=fields)
+    refused = httpx.post(f"{server.url}/v2/models/{model}/infer", json=fields)
     assert (refused.status_code, refused.json()["code"]) == (400, "unsupported_pair")  # named models never pivot
 
 
 def test_each_leg_counts_under_its_model_and_the_log_names_both(server: ServerProcess) -> None:
-    before = {name: metric(server.url, "sentences_total", model=name) for name in (INTO_ENGLISH, INTO_FRENCH)}
+    before = {name: metric(server.url, "sentences_total", model=name) for name in (INTO_ENGLISH["de"], INTO_FRENCH)}
     answer = httpx.post(f"{server.url}/translate", json={"q": GERMAN, "source": "de", "target": "fr"})
     for name, count in before.items():
         assert metric(server.url, "sentences_total", model=name) == count + 2
     request = answer.headers["x-request-id"]
     wait_until(lambda: any(each.get("request_id") == request for each in server.lines))
     [line] = [each for each in server.lines if each.get("request_id") == request]
-    assert (line["model"], line["pivot"]) == (f"{INTO_ENGLISH}, {INTO_FRENCH}", "en")
+    assert (line["model"], line["pivot"]) == (f"{INTO_ENGLISH['de']}, {INTO_FRENCH}", "en")

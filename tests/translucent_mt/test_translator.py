@@ -1,8 +1,10 @@
 """The Python face with a real model in this process and with a real server: the same calls, the same results."""
 
 import asyncio
+import json
 import math
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -165,12 +167,21 @@ def test_the_search_is_recorded_with_the_view_of_steps(local: Translator, remote
         ({"model": NAME, "devise": "cpu"}, r"There is no option 'devise'; did you mean device\?"),
         ({"model": "no-such-model"}, "neither a bundle's folder nor"),
         ({"model": NAME, "device": "cpu", "precision": "fp32"}, "no fp32 graphs"),
-        ({"model": "transformer-de-fr-en"}, "translates from de, fr: choose with source="),
     ],
 )
 def test_what_cannot_be_loaded_is_said(arguments: dict[str, str], message: str) -> None:
     with pytest.raises(EngineError, match=message):
         Translator.load(models_dir=str(MODELS), **arguments)  # type: ignore[arg-type]
+
+
+def test_a_model_of_several_source_languages_asks_for_one(tmp_path: Path) -> None:
+    shutil.copytree(MODELS / "transformer-de-en", tmp_path / "several")
+    manifest = json.loads((tmp_path / "several/manifest.json").read_text("utf-8"))
+    manifest |= {"name": "several", "format_version": 2, "source_languages": ["de", "fr"]}
+    manifest.pop("source_language", None)
+    (tmp_path / "several/manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(EngineError, match="translates from de, fr: choose with source="):
+        Translator.load("several", models_dir=str(tmp_path))
 
 
 @pytest.mark.parametrize(
