@@ -5,9 +5,9 @@ import pytest
 
 from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.values.constraints import ValueConstraints
-from tests.engine.values.test_constraints import DIGITS, VOCABULARY, WORD, constraints
 from tests.support.decoding import run_batch
 from tests.support.fake_model import EOS, ScriptedModel, hashed_rule, normalised
+from tests.support.value_constraints import DIGITS, VOCABULARY, WORD, constraints
 
 VALUE, OTHER = DIGITS[0], DIGITS[1]
 
