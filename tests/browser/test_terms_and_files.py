@@ -40,7 +40,8 @@ def test_a_line_that_is_no_term_is_named(page: Page, bodies: list[tuple[str, dic
     unfold(page, "Options")
     page.get_by_label("Text", exact=True).fill("the dog")
     expect(page.locator("#translation")).to_have_text("THE DOG")
-    page.get_by_label("Your terms").fill("dog = chien\nhouse")
+    with page.expect_response("**/translate"):
+        page.get_by_label("Your terms").fill("dog = chien\nhouse")
     expect(page.get_by_role("alert")).to_have_text("Line 2 of your terms has no “=”.")
     expect(page.get_by_label("Your terms")).to_have_accessible_description(re.compile("Line 2 of your terms"))
     expect(page.locator("#translation")).to_have_text("THE DOG")
