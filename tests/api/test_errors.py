@@ -81,7 +81,7 @@ async def test_what_nobody_foresaw_is_a_500_that_tells_nothing(
 
 
 async def test_an_unknown_route_is_404_in_the_same_shape(client: Client) -> None:
-    for path in ("/nope", "/translate/", "/health/", "/%00", "/%ff"):
+    for path in ("/nope", "/translate/x", "/healthy/", "/%00", "/%ff"):
         for method in ("GET", "POST", "DELETE"):
             answer = await client.request(method, path)
             assert (answer.status_code, answer.json()["code"]) == (404, "not_found")

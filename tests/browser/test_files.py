@@ -118,6 +118,7 @@ def test_a_file_that_failed_says_why_in_the_language_of_the_page(
     page: Page, answered: Callable[..., list[str]], code: str, language: str, said: str
 ) -> None:
     page.locator("#language").select_option(language)
+    expect(page.locator("html")).to_have_attribute("lang", language)
     answered(state="failed", error={"error": "…", "code": code})
     page.locator("#file").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"A dog."})
     expect(page.locator("#files").get_by_role("alert")).to_contain_text(said)

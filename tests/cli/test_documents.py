@@ -70,7 +70,7 @@ def folder(tmp_path: Path) -> Path:
     for name, content in (
         ("docs/sub/a.md", b"# I lost my keys.\n"),
         ("docs/t.csv", b"name,text\nx,Go.\n"),
-        ("docs/bad.txt", b"\xff\xff"),
+        ("docs/bad.txt", b"\xff\x01"),
         ("docs/.git/b.txt", b"Go."),
         ("docs/p.png", b"x"),
     ):
@@ -133,7 +133,7 @@ def test_what_is_refused_says_why_and_leaves_nothing(
     tmp_path: Path, names: list[str], given: dict[str, object], error: type[Exception], message: str
 ) -> None:
     for name in names:
-        (tmp_path / name).write_bytes(b"\xff\xff")
+        (tmp_path / name).write_bytes(b"\xff\x01")
     with pytest.raises(error, match=message):
         translate(*(tmp_path / name for name in names), **given)
     assert sorted(each.name for each in tmp_path.iterdir()) == names

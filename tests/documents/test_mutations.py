@@ -8,6 +8,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from service.documents.encodings import name_of_encoding
 from service.documents.errors import DocumentError
 from service.documents.format import Limits, ReadOptions, check_segments, format_of
 from tests.support.growth import processor_seconds
@@ -34,7 +35,8 @@ def read_and_written(name: str, data: bytes) -> None:
         return
     written = document.write([*document.segments])
     if form.name in UNCHANGED:
-        assert written == data
+        is_old = name_of_encoding(data) == "Windows-1252"  # most formats write its translation in UTF-8
+        assert written in ({data, data.decode("cp1252").encode()} if is_old else {data})
     document.write([f"{segment} more" for segment in document.segments])
 
 

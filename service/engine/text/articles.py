@@ -13,15 +13,16 @@ def begins_with_article(text: str, language: str) -> bool:
 
 def length_of_article(text: str, language: str) -> int:
     """Return the characters of the article at the beginning of a text, with the blank after it; 0 without one."""
-    found = _pattern(language_of(language)).match(text)
-    return 0 if found is None or found.end() == len(text) else found.end()
+    known = language_of(language)
+    found = _pattern(known).match(text)
+    rest = "" if found is None else text[found.end() :]
+    if found is None or not rest or (known.articles.before_one_word and any(map(str.isspace, rest))):
+        return 0
+    return found.end()
 
 
 @functools.cache
 def _pattern(language: Language) -> re.Pattern[str]:
-    articles = language.articles
-    forms = [
-        re.escape(word).replace("'", "['’]") if word.endswith("'") else f"{re.escape(word)} " for word in articles.words
-    ]
-    behind = r"(?=\S+$)" if articles.before_one_word else ""
-    return re.compile(rf"(?:{'|'.join(forms) or '(?!)'}){behind}", re.IGNORECASE)
+    words = language.articles.words
+    forms = [re.escape(word).replace("'", "['’]") if word.endswith("'") else f"{re.escape(word)} " for word in words]
+    return re.compile("|".join(forms) or "(?!)", re.IGNORECASE)

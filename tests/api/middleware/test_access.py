@@ -53,7 +53,7 @@ def every_route() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [*every_route(), ("GET", "/nowhere"), ("GET", "/health/"), ("POST", "/v2")]
+    ("method", "path"), [*every_route(), ("GET", "/nowhere"), ("GET", "/healthy/"), ("POST", "/v2")]
 )
 async def test_without_a_key_only_what_is_public_answers(closed: Client, method: str, path: str) -> None:
     answer = await closed.request(method, path)

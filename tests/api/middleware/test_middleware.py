@@ -62,7 +62,7 @@ async def test_options_says_what_there_is_and_head_is_get_without_a_body(client:
         assert (answer.status_code, answer.headers["allow"]) == (204, f"OPTIONS, {allowed}")
     assert (await client.head("/health")).status_code == 200
     assert (await client.head("/translate")).status_code == 405
-    for path in ("/nope", "/translate/", "/v2/models/x/y/z"):
+    for path in ("/nope", "/translation/", "/v2/models/x/y/z"):
         assert (await client.options(path)).status_code == 404
 
 
