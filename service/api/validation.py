@@ -6,7 +6,7 @@ of LibreTranslate's messages are in MESSAGES, because clients match on them.
 
 from collections.abc import Mapping
 from types import NoneType
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from annotated_types import Ge, Le
 from pydantic import BaseModel, ValidationError
@@ -75,8 +75,10 @@ def accepted(field: FieldInfo) -> str:
         if isinstance(marker, Accepts):
             return marker.words
     kind: Any = next((each for each in get_args(field.annotation) if each is not NoneType), field.annotation)
-    if get_origin(field.annotation) is Literal:
-        return f"one of {', '.join(map(str, get_args(field.annotation)))}"
+    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    choice = next((each for each in (field.annotation, kind) if get_origin(each) is Literal), None)
+    if choice is not None:
+        return f"one of {', '.join(map(str, get_args(choice)))}"
     if kind is bool:
         return "true or false"
     if kind in (int, float):

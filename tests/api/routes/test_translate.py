@@ -155,6 +155,7 @@ async def test_options_reach_the_engine(client: Client, registry: DummyRegistry)
         ({"max_length": 0}, "Invalid request: max_length must be a whole number of at least 1"),
         ({"details": "maybe"}, "Invalid request: details must be true or false"),
         ({"values": "all"}, "Invalid request: values must be one of localize, keep, off"),
+        ({"effort": "most"}, "Invalid request: effort must be one of usual, best"),
         ({"model": 3}, "Invalid request: model must be a string"),
     ],
 )  # fmt: skip
