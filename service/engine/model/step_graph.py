@@ -16,7 +16,6 @@ from service.engine.model.onnx_graph import Graph, Node, graph_of, integer_attri
 
 _AXIS_1 = {"axis": integer_attribute("axis", 1)}
 _MOVES = ("Transpose", "Reshape")
-_PRODUCTS = ("MatMul", "FusedMatMul")
 _QUERY, _INPUT_SCALE, _BIAS = 0, 2, 6  # inputs of MatMulIntegerToFloat
 
 

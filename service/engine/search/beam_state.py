@@ -51,7 +51,7 @@ class Finished(NamedTuple):
 class Search:
     """What greedy search and beam search share."""
 
-    def __init__(self, beam_size: int, eos: int, bos: int) -> None:
+    def __init__(self, eos: int, bos: int) -> None:
         self._eos, self._bos = eos, bos
         self._recorded = 0  # running sentences with a recorder
         self._has_prefixes = False  # whether any sentence has had a prefix since there was none
@@ -66,7 +66,7 @@ class BeamState(Search):
     """The hypotheses of B sentences, K each; a sentence is identified by its index, 0 to B - 1."""
 
     def __init__(self, beam_size: int, eos: int, bos: int) -> None:
-        super().__init__(beam_size, eos, bos)
+        super().__init__(eos, bos)
         self.beam_size = beam_size
         self.size = 0
         self._finished: list[list[Finished]] = []

@@ -46,7 +46,7 @@ class Greedy(Search):
     """The search of B sentences with one hypothesis each; the methods are those of `Beam`."""
 
     def __init__(self, eos: int, bos: int) -> None:
-        super().__init__(1, eos, bos)
+        super().__init__(eos, bos)
         self._sentences: list[_Sentence] = []
 
     @property

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
-from service.bundle.wrapping import Span
+from service.engine.text.edits import Edit
 from service.languages import Language, language_of
 from service.languages.language import AccentedWord
 
@@ -39,17 +39,16 @@ def with_letters(word: str, language: str) -> str:
     return word
 
 
-def accents_by_place(text: str, language: str) -> Iterator[tuple[Span, str]]:
-    """Yield the places of words that have an accent only there (*où* as a sentence begins, *à* before some words)."""
+def accents_by_place(text: str, language: str) -> Iterator[Edit]:
+    """Yield the edits of words that have an accent only there (*où* as a sentence begins, *à* before some words)."""
     known = language_of(language)
     for word, pattern in _by_place(known):
         for found in pattern.finditer(text):
-            for (start, end), letters in differences(found[1], word.accented, language):
-                yield (found.start(1) + start, found.start(1) + end), letters
+            yield from differences(found[1], word.accented, language, found.start(1))
 
 
-def differences(plain: str, word: str, language: str) -> Iterator[tuple[Span, str]]:
-    """Yield the ranges of a plain form, in any case, that differ from the word in small letters, and its letters."""
+def differences(plain: str, word: str, language: str, start: int) -> Iterator[Edit]:
+    """Yield the edits that lead from a plain form, in any case, at this place to the word, given in small letters."""
     ligatures, both = _tables(language_of(language))
     spelled_out = len(plain) == len(word.translate(both))
     at = 0
@@ -57,11 +56,12 @@ def differences(plain: str, word: str, language: str) -> Iterator[tuple[Span, st
         width = 1
         if letter == "'":
             width = 0
-            yield (at, at), letter
+            yield Edit(start + at, start + at, letter)
         elif plain[at].lower() != letter:
             width = len(letter.translate(both)) if spelled_out else len(_plain(letter, ligatures))
             has_capital = len(letter.upper()) == 1
-            yield (at, at + width), letter.upper() if plain[at].isupper() and has_capital else letter
+            written = letter.upper() if plain[at].isupper() and has_capital else letter
+            yield Edit(start + at, start + at + width, written)
         at += width
 
 

@@ -66,7 +66,7 @@ class Edits:
         """Return where a range of the edited text stands in the text."""
         return _mapped((start, end), self._new, self._old) if self.edits else (start, end)
 
-    def tokens_of_old(self, tokens: Iterable[Token], text: str, shift: int = 0) -> tuple[Token, ...]:
+    def tokens_of_old(self, tokens: Sequence[Token], text: str, shift: int = 0) -> tuple[Token, ...]:
         """Return tokens of the edited text at their places in the text; `shift` is added to every span."""
         return located(tokens, (self.to_old(token.start, token.end) for token in tokens), text, shift)
 
@@ -86,9 +86,9 @@ def located(tokens: Iterable[Token], spans: Iterable[Span], text: str, shift: in
     )
 
 
-def letter_edits(text: str, other: str, at: int = 0) -> list[Edit]:
-    """Return the letters in which a text of the same length differs, one by one; `at` is its place."""
-    return [Edit(at + n, at + n + 1, new) for n, (old, new) in enumerate(zip(text, other, strict=True)) if old != new]
+def letter_edits(text: str, other: str) -> list[Edit]:
+    """Return the edits of the letters in which a text of the same length differs, one by one."""
+    return [Edit(at, at + 1, new) for at, (old, new) in enumerate(zip(text, other, strict=True)) if old != new]
 
 
 def _is_within(edit: Edit, others: Sequence[Edit], before: int) -> bool:

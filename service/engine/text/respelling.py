@@ -86,8 +86,11 @@ def respelled(draft: Draft, languages: tuple[str, str], tokenizer: Words) -> Dra
 
 def short_forms_of(text: str, language: str, protected: Sequence[Span]) -> list[Edit]:
     """Return the edits of a text's short forms outside of protected ranges."""
-    forms = (Edit(*span, words) for span, words in short_forms(text, language))
-    return [form for form in forms if not any(overlap((form.start, form.end), span) for span in protected)]
+    return [
+        form
+        for form in short_forms(text, language)
+        if not any(overlap((form.start, form.end), span) for span in protected)
+    ]
 
 
 def without(words: Sequence[Span], forms: Sequence[Edit]) -> Sequence[Span]:
@@ -103,14 +106,12 @@ def letters_of(text: str, words: Sequence[Span], language: str, *, respelled: bo
     plain = lacks_accents(text, language)
     if not (plain or respelled):
         return []
-    edits = [Edit(*span, letters) for span, letters in accents_by_place(text, language)] if plain and words else []
+    edits = [*accents_by_place(text, language)] if plain and words else []
     for part in (part for word in words for part in _PART.finditer(text, *word)):
         low = part[0].lower()
         known = _known(low, language, plain)
         if known != low and len(low) == len(part[0]):  # a few capitals are two characters in small letters
-            at = part.start()
-            changes = differences(part[0], known, language)
-            edits += (Edit(at + start, at + end, letters) for (start, end), letters in changes)
+            edits += differences(part[0], known, language, part.start())
     return edits
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from service.bundle.wrapping import Span
+from service.engine.text.edits import Edit
 from service.languages import Language, language_of
 
 _END = re.compile(r"\s*$")
@@ -56,15 +56,15 @@ def has_short_form(text: str, language: str) -> bool:
     return forms is not None and forms.pattern.search(text) is not None
 
 
-def short_forms(text: str, language: str) -> list[tuple[Span, str]]:
-    """Return the ranges of a text's short forms and what is read there; at its end the stop of the sentence stays."""
+def short_forms(text: str, language: str) -> list[Edit]:
+    """Return the edits of a text's short forms, for which words are read; at its end the stop of the sentence stays."""
     forms = _forms(language_of(language))
     if forms is None:
         return []
     found = []
     for match in forms.pattern.finditer(text):
         ends = match[0].endswith(".") and _END.match(text, match.end())
-        found.append(((match.start(), match.end() - 1 if ends else match.end()), forms.read(match[0])))
+        found.append(Edit(match.start(), match.end() - 1 if ends else match.end(), forms.read(match[0])))
     return found
 
 

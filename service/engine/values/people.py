@@ -7,7 +7,6 @@ from service.engine.values.value import Kind, Value
 from service.languages import Language, language_of
 
 GENDERS = ("female", "male")
-EITHER = "either"  # the gender of a name of both
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_]+(?:-[^\W\d_a-z][^\W\d_]+)*")  # Jean-Pierre
 _FAMILY_NAME = re.compile(r"[ \u00a0][^\W\d_a-z]\w*[a-z]\w*")
 _VOWELS = frozenset("aeiouyh")  # before which French leaves letters out; h may be silent

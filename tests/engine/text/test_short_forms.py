@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.engine.text.edits import Edit, Edits
+from service.engine.text.edits import Edits
 from service.engine.text.segmenter import list_marker, split_sentences
 from service.engine.text.short_forms import short_forms
 
@@ -28,7 +28,7 @@ from service.engine.text.short_forms import short_forms
     ],
 )
 def test_the_words_are_read(text: str, language: str, read: str) -> None:
-    assert Edits(Edit(*span, words) for span, words in short_forms(text, language)).edited(text) == read
+    assert Edits(short_forms(text, language)).edited(text) == read
 
 
 @pytest.mark.parametrize(
