@@ -227,6 +227,10 @@ class Tokenizer:
             tokens.append(Token(number, self.piece(number), text[start:end], start + shift, end + shift, special))
         return Decoded(text, tuple(tokens))
 
+    def closed(self, ids: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the ids of a translation with </s> at their end."""
+        return ids if ids[-1:] == (self.eos,) else (*ids, self.eos)
+
     def piece(self, number: int) -> str:
         """Return a piece; it is empty for ids without one, as in a vocabulary that is padded to a round size."""
         return self._pieces[number] if number < len(self._pieces) else ""

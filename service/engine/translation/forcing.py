@@ -121,20 +121,18 @@ class Forcing:
         if self.wanted.limit is not None:
             for each in readings:
                 check_size(self.wanted.limit, len(each.sentence.ids), len(each.target.tokens))
-        eos = self.pair.tokenizers.target.eos
-        closed = [ids if ids[-1:] == (eos,) else (*ids, eos) for ids in (each.target_ids for each in readings)]
-        found = await self._run([(each.sentence.ids, ids) for each, ids in zip(readings, closed, strict=True)])
+        closed = self.pair.tokenizers.target.closed
+        found = await self._run([(each.sentence.ids, closed(each.target_ids)) for each in readings])
         scored = zip(readings, found, strict=True)
         return [self._detail(*_likeliest([*islice(scored, 1 + len(pair.rivals))])) for pair in pairs]
 
     async def occluded(self, found: AttentionMap, scored: SentenceDetail, options: AttentionOptions) -> AttentionMap:
         """Return what the translation's tokens lose without each part of the source; one scoring run takes several."""
         parts = occluded_parts(scored, options)
-        source, target = ([token.id for token in side] for side in (scored.source_tokens, scored.target_tokens))
-        if target[-1] != (eos := self.pair.tokenizers.target.eos):
-            target.append(eos)
+        source, target = (tuple(token.id for token in side) for side in (scored.source_tokens, scored.target_tokens))
+        target = self.pair.tokenizers.target.closed(target)
         shorter = [tuple(number for at, number in enumerate(source) if at not in group) for group in parts.groups]
-        results = await self._run([(ids, tuple(target)) for ids in shorter])
+        results = await self._run([(ids, target) for ids in shorter])
         return with_occlusion(found, scored, parts, [result.logprobs for result in results], options)
 
     async def _run(self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[ScoringResult]:

@@ -192,9 +192,8 @@ class Rewording:
 
     async def _score(self, given: Sequence[tuple[Translated, tuple[int, ...]]]) -> list[ScoringResult]:
         """Return the scores of the tokens that translations shall have."""
-        wanted, end = self.wanted or self.pair.wanted, (self.pair.tokenizers.target.eos,)
-        closed = [(old, ids if ids[-1:] == end else ids + end) for old, ids in given]
-        requests = [ScoringRequest(old.sentence.ids, ids, self.deadline, wanted) for old, ids in closed]
+        wanted, closed = self.wanted or self.pair.wanted, self.pair.tokenizers.target.closed
+        requests = [ScoringRequest(old.sentence.ids, closed(ids), self.deadline, wanted) for old, ids in given]
         return await run_scoring(self.pair.worker, requests) if requests else []
 
     def _put(self, chosen: Sequence[Chosen], scores: Sequence[ScoringResult] | None) -> None:

@@ -54,9 +54,9 @@ class WayBack:
         return whole or written
 
     async def _scored(self, readings: Sequence[Reading], results: Sequence[SentenceResult]) -> list[SentenceResult]:
-        eos = self.pair.tokenizers.target.eos
+        closed = self.pair.tokenizers.target.closed
         requests = [
-            ScoringRequest(reading.ids, _closed(result.hypotheses[0].ids, eos), self.deadline, self.wanted)
+            ScoringRequest(reading.ids, closed(result.hypotheses[0].ids), self.deadline, self.wanted)
             for reading, result in zip(readings, results, strict=True)
         ]
         scored = await run_scoring(self.pair.worker, requests)
@@ -68,7 +68,3 @@ def _with_best_first(result: SentenceResult, scored: Sequence[tuple[Hypothesis, 
         return result
     best, _ = max(scored, key=lambda each: each[0].score + WEIGHT * each[1])  # the first of equal ones
     return replace(result, hypotheses=(best, *(each for each in result.hypotheses if each is not best)))
-
-
-def _closed(ids: tuple[int, ...], eos: int) -> tuple[int, ...]:
-    return ids if ids and ids[-1] == eos else (*ids, eos)
