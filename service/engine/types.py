@@ -61,7 +61,8 @@ class TranslationOptions:
     repetition_guard: bool | None = None  # whether endless repetition is stopped
     formality: Formality = "default"  # polite or familiar forms; default: those of most sentences of a text
     back: BackScores | None = None  # by a model of the other direction, to choose among all hypotheses by them, too
-    target_prefix: str = ""  # how the translation of the one sentence begins; "": as the model likes
+    # how the translation of the one sentence begins, and alternatives differ from it after that; None: as it likes
+    target_prefix: str | None = None
 
     @property
     def weight(self) -> int:

@@ -82,7 +82,7 @@ export function listen({ open, begin }) {
   });
   listenToSwitch($("typing"), fit);
   listenToWords(choose);
-  $("others").addEventListener("click", () => choose($("translation").querySelector("[tabindex='0']")));
+  $("others").addEventListener("click", () => choose($("translation").querySelector("[tabindex='0']"), true));
   listenToAlternatives();
   listenToTabs(chooseView);
   const fold = (event) => document.querySelectorAll(".menu[open]").forEach((menu) => { menu.open = event.type === "pointerdown" && menu.contains(event.target); });

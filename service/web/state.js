@@ -4,7 +4,7 @@
 import { keep, kept } from "./dom.js";
 
 export const DEFAULTS = {
-  text: "", source: "en", target: "fr", model: "", target_text: "", beam_size: "4", length_penalty: "1", alternatives: "3", formality: "default",
+  text: "", source: "en", target: "fr", model: "", target_text: "", beam_size: "4", length_penalty: "1", alternatives: "5", formality: "default",
   view: "", kind: "cross", layer: "", head: "", tokens: "subword", specials: "drop", sentence: "0",
   leg: "1", models: "", heads: "",
 };

@@ -173,8 +173,8 @@ export function showResults() {
   showDoubts([...notices.map((notice) => notice()), ...session.legs.flatMap(doubtsOf)].filter(Boolean));
 }
 
-// Show the list of other translations at a word.
-export function choose(word) {
+// Show the list of other words at a word, or of other translations of its sentence.
+export function choose(word, whole) {
   openAlternatives(word, (at, sentence) => {
     const found = session.legs.at(-1);
     const begin = found.slice(0, at).reduce((end, one) => session.translation.indexOf(one.target.text, end) + one.target.text.length, 0);
@@ -184,7 +184,7 @@ export function choose(word) {
     showResults();
     $("translation").querySelector(`[data-sentence="${at}"] .word`)?.focus();
     look().catch(complain);
-  });
+  }, whole);
 }
 
 const unread = (language) => t("This looks like {language}. This server translates from {languages}.", { language: languageName(language), languages: sources().map(languageName).join(", ") });

@@ -50,8 +50,16 @@ class GalleryTranslator(DummyTranslator):
         details = [
             detail for each in paragraphs for detail in DummyTranslator.translation(self, each, options).sentences
         ]
+        if options.target_prefix is not None:
+            return replace(super().translation(text, options), alternatives=self.other_words(text, options))
         linked = tuple(replace(detail, alignment=links_of(detail)) for detail in details)
         return replace(super().translation(text, options), sentences=linked)
+
+    def other_words(self, text: str, options: TranslationOptions) -> tuple[str, ...]:
+        """Return translations with other words after the prefix, one of which begins two of them."""
+        words, place = self.say(text).split(), len((options.target_prefix or "").split())
+        others = [["A"], ["ANY"], ["A", "VERY"], ["SOME"]][: options.alternatives]
+        return tuple(" ".join([*words[:place], *other, *words[place + 1 :]]) for other in others)
 
     async def attention(
         self,

@@ -50,23 +50,26 @@ def test_another_translation_is_chosen_at_its_word(page: Page, url: str) -> None
     bodies = posted(page)
     page.locator("#translation .word").nth(1).click()
     found = page.get_by_role("list", name="Other translations").get_by_role("button")
-    expect(found).to_have_text(["THE DOG SLEEPS HERE!", "THE DOG SLEEPS HERE?"])
+    expect(found).to_have_text(["THE A SLEEPS …", "THE ANY SLEEPS …", "THE SOME SLEEPS …"])  # each word once
     expect(found.first).to_be_focused()
-    expect(found.first.locator("b")).to_have_text("HERE!")
+    expect(found.first.locator("b")).to_have_text("A")
+    found.nth(1).click()
+    expect(page.locator("#translation")).to_have_text("THE ANY SLEEPS HERE")
+    page.locator("#translation .word").nth(1).click()
     page.keyboard.press("Escape")
     expect(found.first).to_be_hidden()
     expect(page.locator("#translation .word").nth(1)).to_be_focused()
     page.keyboard.press("Enter")
     expect(found.first).to_be_focused()
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="Alternatives").click()
-    expect(found.first).to_be_focused()
-    found.nth(1).click()
+    page.get_by_role("button", name="Alternatives").click()  # of the whole sentence
+    expect(found).to_have_text(["THE DOG SLEEPS …", "THE DOG SLEEPS HERE!", "THE DOG SLEEPS HERE?"])
+    found.nth(2).click()
     expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE?")
     expect(page.locator("#translation .word").first).to_be_focused()
     expect(page.locator("#figure svg")).to_contain_text("HERE?")  # its alignment, by forced decoding
     assert [body["target_text"] for name, body in bodies if name == "attention"][-1] == "THE DOG SLEEPS HERE?"
-    assert {body["target_prefix"] for _, body in bodies if "alternatives" in body} == {"THE ", ""}
+    assert [body.get("target_prefix") for _, body in bodies if "alternatives" in body] == ["THE ", "THE ", "THE ", None]
     page.locator("#translation .word").nth(3).hover()
     expect(page.locator("#partners")).to_contain_text("“HERE?” is aligned with “here”")
     page.get_by_role("button", name="Copy translation").click()
@@ -76,22 +79,23 @@ def test_another_translation_is_chosen_at_its_word(page: Page, url: str) -> None
 
 def test_an_unlikely_translation_is_not_offered_and_an_empty_list_says_why(page: Page, url: str) -> None:
     translate(page, url)
-    unlikely = "?"
+    unlikely, rare = ["SOME"], "ANY"
 
     def scored(route: Route) -> None:
         answer = route.fetch()
         found = answer.json()
-        if found["target"]["text"].endswith(tuple(unlikely)):
-            found["token_logprobs"][-1] = -9
+        words = found["target"]["text"].split()
+        found["token_logprobs"][-1] = -9 if set(words) & set(unlikely) else -4 if rare in words else -0.25
         route.fulfill(response=answer, json=found)
 
     page.route("**/attention", scored)
     word = page.locator("#translation .word").nth(1)
     word.click()
     offered = page.get_by_role("list", name="Other translations").get_by_role("listitem")
-    expect(offered).to_have_text(["THE DOG SLEEPS HERE!"])
+    expect(offered).to_have_text(["THE A SLEEPS …", "THE ANY SLEEPS …"])
+    expect(offered.locator(".unlikely")).to_have_text(["THE ANY SLEEPS …"])
     page.keyboard.press("Escape")
-    unlikely = "!?"
+    unlikely = ["SOME", "A", "ANY"]
     word.click()
     expect(offered).to_have_text(["The model finds no other translation that is nearly as likely."])
     expect(offered).to_be_focused()

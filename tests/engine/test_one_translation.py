@@ -71,6 +71,20 @@ async def test_a_translation_goes_on_from_its_beginning(shipped: Translator, tex
         await shipped.translate(["Go on. Stop."] * 2, options)
 
 
+@pytest.mark.parametrize("prefix", ["", "J'ai", "J'ai perdu mes"])
+async def test_alternatives_have_other_words_after_a_given_beginning(shipped: Translator, prefix: str) -> None:
+    text = PLAIN[0]
+    own = [await shipped.translate([text], TranslationOptions(target_prefix=prefix, alternatives=n)) for n in (0, 7)]
+    [[alone], [found]] = own
+    assert found.text == alone.text
+    assert len(found.alternatives) >= 5, "those that begin with half a word may write the same"
+    words = [each[len(prefix) :].split()[0] for each in (found.text, *found.alternatives)]
+    assert len(set(words)) > 5, "a beam would differ at its end instead"
+    scored = await shipped.score_batch([(text, each) for each in found.alternatives])
+    totals = [sum(each.token_logprobs) / len(each.token_logprobs) for each in scored]
+    assert totals[0] >= totals[-1]
+
+
 async def test_details_locate_tokens_in_both_texts(shipped: Translator) -> None:
     options = TranslationOptions(details=True, glossary=GLOSSARY)
     for text, found in zip(TEXTS, await shipped.translate(TEXTS, options), strict=True):

@@ -44,8 +44,10 @@ class TranslateRequest(Decoding):
         0, ge=0, le=MAX_BEAM_SIZE - 1, description="Number of further translations; there may be fewer"
     )
     glossary: Glossary = None
-    target_prefix: str = Field(
-        "", description="How the translation begins, up to the end of a word, if `q` is one sentence"
+    target_prefix: str | None = Field(
+        None,
+        description="How the translation begins, up to the end of a word, if `q` is one sentence; the `alternatives` "
+        "then have other words at this place. It may be empty, for the first word",
     )
     formality: FormalityField = "default"
     effort: Annotated[Effort, Lowered] | None = Field(

@@ -37,9 +37,9 @@ def complete(options: TranslationOptions, defaults: DecodingDefaults) -> Transla
 
 def check_quality(options: TranslationOptions, available: bool, model: str) -> None:
     """Raise InvalidOption if min_quality is outside its range, or if the model gives no quality."""
-    if options.target_prefix and options.formality != "default":
+    if options.target_prefix is not None and options.formality != "default":
         raise InvalidOption("formality is not possible with target_prefix, whose words are not the model's own.")
-    if options.target_prefix and options.min_quality is not None:
+    if options.target_prefix is not None and options.min_quality is not None:
         raise InvalidOption("min_quality is not possible with target_prefix, whose words are not the model's own.")
     if options.min_quality is None:
         if options.keep_source:

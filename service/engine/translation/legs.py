@@ -103,7 +103,7 @@ async def translate_in_legs(
     _check_options(legs, options)
     check_room(legs, deadline)
     own = replace(options, min_quality=None)  # what counts is the quality of both legs together
-    between = await run(first, texts, replace(own, alternatives=0, target_prefix=""))
+    between = await run(first, texts, replace(own, alternatives=0, target_prefix=None))
     found = await run(second, [translation.text for translation in between], own)
     return [
         replace(_through(before, translation, options.min_quality), pivot=_pivot_text(first.info, before))

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, repeat
 
 from service.bundle.alignment import alignment_weights
@@ -17,6 +18,7 @@ from service.engine.text.reading import Reading
 from service.engine.text.segmentation import segment_text
 from service.engine.thread_pools import if_many
 from service.engine.translation.loaded_pair import LoadedPair
+from service.engine.translation.other_words import with_other_words
 from service.engine.translation.rewording import Rewording
 from service.engine.translation.translated import QualityOptions, Translated, assemble, likeliest
 from service.engine.translation.value_keeper import ValueKeeper
@@ -65,16 +67,16 @@ class SentenceRuns:
         """
         flat = [sentence for own in sentences for sentence in own]
         prefix, most = self.options.target_prefix, LONGEST_TOKEN * self.pair.manifest.limits.target_tokens
-        if prefix and len(flat) != 1:
+        if prefix is not None and len(flat) != 1:
             raise InvalidOption(
                 f"target_prefix is the beginning of one sentence, and this request has {len(flat)}: send one sentence."
             )
-        if len(prefix) > most:
+        if prefix is not None and len(prefix) > most:
             raise InvalidOption(f"target_prefix has {len(prefix)} characters; this model takes at most {most}.")
         kept = iter(await within(self.deadline, self._kept(flat)))
         texts = [[result for results in islice(kept, len(own)) for result in results] for own in sentences]
         is_greedy = self.options.beam_size == 1 and self.options.formality == "default"
-        if prefix or self.trace or is_greedy:  # what the search finds; a stream ends as greedy search does
+        if prefix is not None or self.trace or is_greedy:  # what the search finds; a stream ends as greedy search does
             return texts
         search = replace(self, wanted=None)._search
         rewording = Rewording(self.pair, self.options, self.deadline, self.wanted, search, self._translated)
@@ -83,7 +85,7 @@ class SentenceRuns:
     async def _kept(self, sentences: Sequence[Reading]) -> list[list[Translated]]:
         results = await self._search(sentences, self.options)
         keeper = ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
-        if self.options.target_prefix:
+        if self.options.target_prefix is not None:
             results, wrong = await keeper.search(results, self.options)
             self._check_prefix(results[0], holds_values=not wrong)
             return [results]
@@ -96,7 +98,7 @@ class SentenceRuns:
 
     def _prefix(self, sentence: Reading) -> tuple[int, ...]:
         """Return the tokens with which the translation of a sentence has to begin."""
-        info, prefix = self.pair.info, self.options.target_prefix.rstrip()
+        info, prefix = self.pair.info, (self.options.target_prefix or "").rstrip()
         if not prefix:
             return ()
         read = sentence.read_target(prefix, self.pair.tokenizers.target, (info.source_language, info.target_language))
@@ -138,7 +140,11 @@ class SentenceRuns:
         back = options.back
         search = replace(self, wanted=None) if back else self
         wide = widened(options) if back else options
-        results = await run_sentences(pair.worker, work, lambda: search.jobs(readings, wide))
+        if options.target_prefix is not None and options.alternatives:
+            own = search.jobs(readings, replace(wide, alternatives=0))
+            results = await with_other_words(own, options.alternatives, partial(run_sentences, pair.worker, work))
+        else:
+            results = await run_sentences(pair.worker, work, lambda: search.jobs(readings, wide))
         if back is not None:
             results = await WayBack(pair, back, self.deadline, self.wanted).choose(readings, results)
         for stage in sentence_stages(began, [reading.ids for reading in readings], results, pair.name):
@@ -194,7 +200,9 @@ class SentenceRuns:
     def assemble(self, texts: Sequence[str], results: Sequence[Sequence[Translated]]) -> list[Translation]:
         """Return the translations of texts from those of their sentences, with the quality of each sentence."""
         pair, options = self.pair, self.options
-        confidence = None if options.target_prefix else pair.manifest.confidence  # fitted on the model's own words
+        confidence = (
+            None if options.target_prefix is not None else pair.manifest.confidence
+        )  # fitted on the model's own words
         rules = ValueRules(pair.info.source_language, pair.info.target_language, localized=options.values == "localize")
         quality = QualityOptions(confidence, options.min_quality, options.keep_source, rules)
         translations = [

@@ -166,7 +166,7 @@ class Translator:
         if size > SHORT_TEXT:  # the cache may know all sentences of a short one, whose answer needs no place
             self.check_room(deadline)
         self._touch()
-        split &= not options.target_prefix
+        split &= options.target_prefix is None
         runs = SentenceRuns(self._pair, options, deadline, self._pair.wanted if options.details else None, split=split)
         results = await runs.translate(await runs.segment(texts))
         work = size * options.weight
