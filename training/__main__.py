@@ -13,7 +13,6 @@ try:
     from training.cli.captions import captions
     from training.cli.ensemble import ensemble
     from training.cli.export import export
-    from training.cli.pooling import pooling
     from training.cli.text import text
     from training.cli.train import prepare, train
 except ModuleNotFoundError as error:  # what `make serve` installs has no libraries for training
@@ -25,7 +24,7 @@ except ModuleNotFoundError as error:  # what `make serve` installs has no librar
 app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
 for command in (
     prepare, train, evaluate.evaluate, evaluate.domains, align.align, align.links, distil.unseen, distil.distil,
-    align.silver, align_corpus, export, ensemble, text, pooling, captions,
+    align.silver, align_corpus, export, ensemble, text, captions,
     experiments.grid, experiments.report, confidence.confidence, confidence.reliability,
 ):  # fmt: skip
     app.command()(command)

@@ -9,13 +9,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import onnx
 import torch
-from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
 KERNELS = ("average", "gaussian", "boxcar", "epanechnikov", "triangular")
-"""In the order of their numbers in the exported graph."""
 EXAMPLES, NOISE, SEED = 50, 0.5, 1
 RANGE = (0.0, 5.0)
 WIDTHS = tuple(round(0.05 * step, 2) for step in range(1, 61))
@@ -124,69 +121,3 @@ def learn_width(examples: Examples, kernel: str = "gaussian", left_out: bool = T
         pooling_error(model, left_out).backward()
         optimiser.step()
     return float(model.width.detach())
-
-
-def export_pooling(examples: Examples, widths: dict[str, float]) -> onnx.ModelProto:
-    """Return pooling as an ONNX graph that holds the examples.
-
-    Inputs: `queries` [m] and `width` in float64, and `kernel`, a number of KERNELS. Outputs: `fit` [m], `weights`
-    [m, n], the examples as `keys` and `values` [n], and the learned widths by kernel.
-    """
-    double, whole = TensorProto.DOUBLE, TensorProto.INT64
-    arrays = {
-        "stored_keys": examples.keys.numpy(),
-        "stored_values": examples.values.numpy(),
-        "stored_widths": np.array([widths[kernel] for kernel in KERNELS]),
-        "zero": np.array(0.0),
-        "one": np.array(1.0),
-        "minus_half": np.array(-0.5),
-        "first": np.array([0], np.int64),
-        "second": np.array([1], np.int64),
-    }
-    steps = [
-        ("Identity", ["stored_keys"], "keys"),
-        ("Identity", ["stored_values"], "values"),
-        ("Identity", ["stored_widths"], "widths"),
-        ("Unsqueeze", ["queries", "second"], "column"),
-        ("Sub", ["column", "stored_keys"], "difference"),
-        ("Div", ["difference", "width"], "u"),
-        ("Abs", ["u"], "away"),
-        ("Mul", ["u", "u"], "square"),
-        ("Mul", ["square", "zero"], "even_score"),
-        ("Softmax", ["even_score"], "average"),
-        ("Mul", ["square", "minus_half"], "gaussian_score"),
-        ("Softmax", ["gaussian_score"], "gaussian"),
-        ("LessOrEqual", ["away", "one"], "inside"),
-        ("Sub", ["one", "square"], "parabola"),
-        ("Max", ["parabola", "zero"], "epanechnikov_closeness"),
-        ("Sub", ["one", "away"], "tent"),
-        ("Max", ["tent", "zero"], "triangular_closeness"),
-    ]
-    nodes = [helper.make_node(kind, inputs, [output]) for kind, inputs, output in steps]
-    nodes.append(helper.make_node("Cast", ["inside"], ["boxcar_closeness"], to=double))
-    for kernel in _COMPACT:
-        closeness = f"{kernel}_closeness"
-        nodes.append(helper.make_node("ReduceSum", [closeness, "second"], [f"{kernel}_sum"], keepdims=1))
-        nodes.append(helper.make_node("Div", [closeness, f"{kernel}_sum"], [kernel]))
-    nodes += [helper.make_node("Unsqueeze", [kernel, "first"], [f"{kernel}_layer"]) for kernel in KERNELS]
-    nodes += [
-        helper.make_node("Concat", [f"{kernel}_layer" for kernel in KERNELS], ["every_kernel"], axis=0),
-        helper.make_node("Gather", ["every_kernel", "kernel"], ["weights"], axis=0),
-        helper.make_node("MatMul", ["weights", "stored_values"], ["fit"]),
-    ]
-    count = len(examples.keys)
-    value = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        nodes,
-        "pooling",
-        [value("queries", double, ["m"]), value("width", double, []), value("kernel", whole, [])],
-        [
-            *(value("fit", double, ["m"]), value("weights", double, ["m", count])),
-            *(value("keys", double, [count]), value("values", double, [count])),
-            value("widths", double, [len(KERNELS)]),
-        ],
-        initializer=[numpy_helper.from_array(array, name) for name, array in arrays.items()],
-    )
-    return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10, producer_name="translucent"
-    )

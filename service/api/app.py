@@ -31,7 +31,6 @@ from service.api.routes import (
     embed,
     operations,
     page,
-    pooling,
     translate,
 )
 from service.api.state import Service
@@ -141,7 +140,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.renderer = FigureRenderer()
     app.state.jobs = job_runner(service)
     families = (
-        *(translate, documents, detect, attention, pooling, catalogue, libretranslate),
+        *(translate, documents, detect, attention, catalogue, libretranslate),
         *(embed, open_inference, repository, operations, docs_page, page),
     )
     for family in families:

@@ -21,5 +21,5 @@ def test_the_book_is_opened_from_the_page_and_leads_back(page: Page, url: str) -
     expect(answer).to_be_hidden()
     page.get_by_text("Answer", exact=True).first.click()
     expect(answer).to_be_visible()
-    page.get_by_role("link", name="the curve").click()
-    expect(page).to_have_url(f"{url}/pooling?width=0.3&format=svg&view=fit")
+    page.get_by_role("link", name="attention without a model").click()
+    expect(page).to_have_url(f"{url}/web/pooling.html")

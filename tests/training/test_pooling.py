@@ -1,20 +1,10 @@
-"""Attention pooling: kernels against their formulas, the learned width, and the exported graph."""
+"""Attention pooling: kernels against their formulas and the learned width."""
 
 import numpy as np
-import onnxruntime
 import pytest
 import torch
 
-from service.pooling.model import GRAPH
-from training.pooling import (
-    KERNELS,
-    KernelPooling,
-    export_pooling,
-    learn_width,
-    make_examples,
-    pooling_error,
-    pooling_weights,
-)
+from training.pooling import KernelPooling, learn_width, make_examples, pooling_error, pooling_weights
 
 KEYS = torch.tensor([0.0, 1.0, 3.0], dtype=torch.float64)
 QUERIES = torch.tensor([0.5, 2.9], dtype=torch.float64)
@@ -46,27 +36,3 @@ def test_the_learned_width_predicts_left_out_values_better_than_half_or_twice_of
 
     assert 0.1 < width < 1.0
     assert error(width) < min(error(width / 2), error(2 * width))
-
-
-def test_the_exported_graph_agrees_with_the_network_for_every_kernel() -> None:
-    examples = make_examples(7)
-    session = onnxruntime.InferenceSession(
-        export_pooling(examples, dict.fromkeys(KERNELS, 0.5)).SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    queries = torch.linspace(-1, 6, 9, dtype=torch.float64)
-    for number, kernel in enumerate(KERNELS):
-        feeds = {"queries": queries.numpy(), "width": np.array(0.8), "kernel": np.array(number)}
-        fit, weights = session.run(["fit", "weights"], feeds)
-        expected = KernelPooling(examples, kernel, 0.8)(queries)
-        np.testing.assert_allclose(weights, expected.weights.detach(), atol=1e-12)
-        np.testing.assert_allclose(fit, expected.fit.detach(), atol=1e-12)
-
-
-def test_the_shipped_graph_is_what_the_command_makes() -> None:
-    examples = make_examples()
-    session = onnxruntime.InferenceSession(GRAPH, providers=["CPUExecutionProvider"])
-    feeds = {"queries": np.zeros(1), "width": np.array(1.0), "kernel": np.array(0)}
-    keys, values, widths = session.run(["keys", "values", "widths"], feeds)
-    np.testing.assert_allclose(keys, examples.keys, atol=1e-9)
-    np.testing.assert_allclose(values, examples.values, atol=1e-9)
-    np.testing.assert_allclose(widths, [learn_width(examples, kernel) for kernel in KERNELS], atol=1e-4)

@@ -150,7 +150,7 @@ async def test_the_book_is_sent_with_its_contents(client: Client) -> None:
     assert '<a href="00-overview.html" rel="prev">' in page.text
     assert '<a href="02-scores.html" rel="next">' in page.text
     assert 'rel="prev"' not in (await client.get("/learn/00-overview.html")).text
-    assert 'href="../pooling?width=0.3&amp;format=svg"' in page.text
+    assert 'href="../web/pooling.html"' in page.text
 
 
 async def test_nothing_else_is_sent(client: Client) -> None:
