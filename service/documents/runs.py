@@ -1,23 +1,21 @@
-"""Paragraphs of Office Open XML: runs of formatted text as a fragment, and a translated fragment as runs.
+"""Paragraphs of Office Open XML: their runs, fields and containers.
 
-The format that most characters of a segment have is its base; other formats become spans. What is no text (pictures,
-references, fields, bookmarks) becomes a point and is moved, never copied. Line breaks, tabs and fields that reach into
-another paragraph divide a paragraph: the text on each side is translated by itself, and their order stays.
+Runs are styled text, and their look is what their properties say. What is no text (pictures, references, bookmarks,
+fields that are no links) is a point. Line breaks, tabs and fields that reach into another paragraph are dividers.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lxml import etree
 
-from service.documents.fragments import ILLEGAL, FragmentBuilder, Piece, parse
+from service.documents.fragments import MARK
+from service.documents.tree import Content, Element, Node
 from service.documents.untrusted import Copies
 
-Element = etree._Element
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
@@ -25,185 +23,179 @@ SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 class Dialect:
     """The names of one kind of Office document; all are qualified."""
 
-    main: str  # the content type of the main part
-    parts: tuple[str, ...]  # the content types of the parts with text
     paragraph: str
     run: str
     properties: str
     text: str
-    characters: Mapping[str, str]  # elements in a run that are one character
-    dividers: frozenset[str]  # elements, in a run or beside runs, that divide a paragraph
-    containers: Mapping[str, str | None]  # elements with runs in them, and the child that holds the runs, if any
-    dropped: frozenset[str]  # marks of the program that wrote the document, which mean nothing afterwards
-    skipped: frozenset[str]  # children of paragraphs and containers that stay where they are
-    ignored: frozenset[str]  # names in run properties that cannot be seen
+    characters: Mapping[str, str] = field(default_factory=dict)  # elements in a run that are one character
+    dividers: frozenset[str] = frozenset()  # elements, in a run or beside runs, that divide a paragraph
+    containers: Mapping[str, str | None] = field(default_factory=dict)  # with runs in them, or in this child of theirs
+    dropped: frozenset[str] = frozenset()  # marks of the program that wrote the document, which mean nothing afterwards
+    stays: frozenset[str] = frozenset()  # children of paragraphs and containers that stay where they are
+    ignored: frozenset[str] = frozenset()  # names in run properties that cannot be seen
     field: str = ""  # the element that begins, separates and ends a field
     instruction: str = ""
     is_code: Callable[[Element], bool] = lambda _element: False  # of a run or a paragraph
     is_raised: Callable[[Element], bool] = lambda _run: False  # whether a run is in superscript
 
 
-@dataclass(slots=True)
-class Text:
-    """Text of one run."""
+class Runs:
+    """The content model of one document."""
 
-    run: Element
-    text: str
-    format: str  # equal for formats that look the same
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.stays = dialect.stays
+        self._copies = Copies()
+        self._looks: dict[Element, str] = {}  # of the parts of runs that were split: they share one
 
-
-@dataclass(slots=True)
-class Moved:
-    """Elements that are kept, and moved with their place in the text."""
-
-    elements: list[Element]
-
-
-@dataclass(slots=True)
-class Container:
-    """An element that holds runs, such as a link; or a field, whose text is between two lists of elements."""
-
-    element: Element | None
-    holder: Element | None
-    items: list[Item]
-    before: list[Element] = field(default_factory=list)
-    after: list[Element] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Divider:
-    """Something that stays where it is; the text in it is translated by itself."""
-
-    segments: list[Segment]
-
-
-Item = Text | Moved | Container | Divider
-Thing = Text | Moved | Container
-
-
-class Segment:
-    """The items between two dividers."""
-
-    def __init__(self, dialect: Dialect, copies: Copies, holder: Element, items: Sequence[Thing]) -> None:
-        self.dialect, self.copies, self.holder, self.items = dialect, copies, holder, items
-        counts: Counter[str] = Counter()
-        for text in _texts(items):
-            counts[text.format] += len(text.text)
-        base = counts.most_common(1)[0][0] if counts else ""
-        self.base = next((properties_of(dialect, text.run) for text in _texts(items) if text.format == base), None)
-        builder: FragmentBuilder[Thing] = FragmentBuilder()
-        _build(builder, items, base, dialect)
-        self.fragment, self.things = builder.fragment, builder.things
-
-    def write(self, fragment: str) -> None:
-        """Replace the runs by those of a translated fragment."""
-        olds = [element for item in self.items for element in _elements(item)]
-        place = etree.Element("place")  # a place by its number would be counted from the start for each element
-        olds[0].addprevious(place)
-        for old in olds:
-            self.holder.remove(old)
-        written = self._written(parse(fragment), self.base)
-        for new in written:
-            place.addprevious(new)
-        self.holder.remove(place)
-        self._mend_ranges(written)
-
-    def _written(self, pieces: Sequence[Piece], properties: Element | None) -> list[Element]:
-        written: list[Element] = []
-        for piece in pieces:
-            if isinstance(piece, str):
-                written += [self._run(piece, properties)] if piece else []
-                continue
-            thing = self.things[piece.number]
-            if isinstance(thing, Text):
-                written += self._written(piece.content, properties_of(self.dialect, thing.run))
-            elif isinstance(thing, Moved):
-                written += thing.elements
+    def content(self, holder: Element) -> list[Content]:
+        """Return the content of a paragraph or container; its runs are split so that each has one kind of content."""
+        for run in list(holder.iterchildren(self.dialect.run)):
+            self._split(run)
+        children = [child for child in holder if child.tag not in self.stays]
+        marks = [_field_mark(child, self.dialect) for child in children]
+        ends = _field_ends(marks)
+        content: list[Content] = []
+        first = 0
+        while first < len(children):
+            last = ends.get(first, first + 1)
+            if last - first > 1:
+                content += self._field(children[first:last], marks[first:last])
             else:
-                written += self._filled(thing, self._written(piece.content, properties))
-        return written
+                content.append(self._node(children[first]))
+            first = last
+        return content
 
-    def _filled(self, container: Container, content: list[Element]) -> list[Element]:
-        if container.holder is None or container.element is None:
-            return [*container.before, *content, *container.after]
-        for child in list(container.holder):
-            if child.tag not in self.dialect.skipped:
-                container.holder.remove(child)
-        container.holder.extend(content)
-        return [container.element]
-
-    def _run(self, text: str, properties: Element | None) -> Element:
-        run = self.holder.makeelement(self.dialect.run)
+    def put(self, holder: Element, text: str, style: Element | None) -> None:
+        """Append a run with a text, in the look of another run."""
+        run = etree.SubElement(holder, self.dialect.run)
+        properties = None if style is None else style.find(self.dialect.properties)
         if properties is not None:
-            run.extend(self.copies.of(properties))
+            run.extend(self._copies.of(properties))
         content = etree.SubElement(run, self.dialect.text)
-        content.text = ILLEGAL.sub("", text)
+        content.text = text
         if text != text.strip():
             content.set(SPACE, "preserve")
-        return run
 
-    def _mend_ranges(self, written: Sequence[Element]) -> None:
-        """Put the start of a range (bookmark, comment) before its end, if the translation has turned them round."""
-        marks = [element for thing in self.things if isinstance(thing, Moved) for element in thing.elements]
-        ends = {_range(mark): mark for mark in marks if str(mark.tag).endswith("End")}
-        inner = (element for new in written for element in new.iter())
-        order = {element: number for number, element in enumerate(inner)} if ends else {}
-        for mark in marks:
-            end = ends.get(_range(mark)) if str(mark.tag).endswith("Start") else None
-            if end is not None and order.get(mark, 0) > order.get(end, 0):
-                end.addprevious(mark)
+    def _node(self, child: Element) -> Node:
+        dialect = self.dialect
+        inner = _only_content(child, dialect)
+        if inner.tag in dialect.dividers or inner.tag == dialect.field:  # a field of more than one paragraph
+            return Node("divider", [child])
+        if child.tag in dialect.containers:
+            held = dialect.containers[str(child.tag)]
+            holder = child if held is None else child.find(held)
+            return Node("point", [child]) if holder is None else Node("span", [child], self.content(holder), holder)
+        text = _text(child, dialect) if child.tag == dialect.run else None
+        if text is None or (MARK.fullmatch(text) and dialect.is_raised(child)):
+            return Node("point", [child])
+        if dialect.is_code(child):
+            return Node("kept", [child], [text])
+        look = self._looks.get(child)
+        return Node("styled", [child], [text], look=_look(child, dialect) if look is None else look)
 
+    def _field(self, children: list[Element], marks: Sequence[str]) -> list[Content]:
+        """Return a field: the text of a link is translated, the result of any other field stays as it is."""
+        instructions = (text.text or "" for child in children for text in child.iter(self.dialect.instruction))
+        is_link = "".join(instructions).strip().upper().startswith("HYPERLINK")
+        if "separate" not in marks or marks.count("begin") > 1 or not is_link:
+            return [Node("point", children)]
+        shown = marks.index("separate") + 1
+        link = Node("span", children[:shown], [self._node(child) for child in children[shown:-1]], after=children[-1:])
+        if link.divides:
+            return [Node("divider", children[:shown]), *link.content, Node("divider", children[-1:])]
+        return [link]
 
-def properties_of(dialect: Dialect, run: Element) -> Element | None:
-    """Return the element of a run that says how it looks."""
-    return run.find(dialect.properties)
-
-
-def _texts(items: Sequence[Item]) -> Iterator[Text]:
-    for item in items:
-        if isinstance(item, Text):
-            yield item
-        elif isinstance(item, Container):
-            yield from _texts(item.items)
-
-
-def _elements(item: Thing) -> list[Element]:
-    if isinstance(item, Text):
-        return [item.run]
-    if isinstance(item, Moved):
-        return item.elements
-    if item.element is not None:
-        return [item.element]
-    inner = [element for each in item.items if not isinstance(each, Divider) for element in _elements(each)]
-    return [*item.before, *inner, *item.after]
-
-
-def _build(builder: FragmentBuilder[Thing], items: Sequence[Item], base: str, dialect: Dialect) -> None:
-    """Write items as a fragment; neighbours of one format share a span."""
-    opened: str | None = None
-    for item in items:
-        if opened is not None and not (isinstance(item, Text) and item.format == opened):
-            builder.close()
-            opened = None
-        if isinstance(item, Text):
-            if dialect.is_code(item.run):
-                builder.kept(item, item.text)
+    def _split(self, run: Element) -> None:
+        """Split a run so that each part has text only, or one other element."""
+        dialect = self.dialect
+        texts = {dialect.text, *dialect.characters}
+        parts: list[list[Element]] = []
+        for child in run:
+            if child.tag == dialect.properties:
                 continue
-            if item.format != base and opened is None and item.text:
-                builder.open(item)
-                opened = item.format
-            builder.text(item.text)
-        elif isinstance(item, Container):
-            builder.open(item)
-            _build(builder, item.items, base, dialect)
-            builder.close()
-        elif isinstance(item, Moved):
-            builder.point(item)
-    if opened is not None:
-        builder.close()
+            if parts and child.tag in texts and parts[-1][0].tag in texts:
+                parts[-1].append(child)
+            else:
+                parts.append([child])
+        if len(parts) < 2:
+            return
+        shared = run.makeelement(run.tag, run.attrib)
+        properties = run.find(dialect.properties)
+        if properties is not None:
+            shared.extend(self._copies.of(properties))
+        self._looks[run] = _look(run, dialect)
+        last = run
+        for part, new in zip(parts[1:], self._copies.of(shared, len(parts) - 1), strict=True):
+            new.extend(part)
+            last.addnext(new)
+            self._looks[new] = self._looks[run]
+            last = new
 
 
-def _range(mark: Element) -> tuple[str, str]:
-    """Return what the start and the end of a range have in common."""
-    name = re.sub(r"(?:Start|End)$", "", str(mark.tag))
-    return name, next((str(value) for key, value in mark.attrib.items() if str(key).endswith("}id")), "")
+def mend_ranges(paragraph: Element) -> None:
+    """Put the start of each range (bookmark, comment) before its end, if a translation has turned them round."""
+    ended: dict[tuple[str, str], Element] = {}
+    for mark in list(paragraph.iter("*")):
+        name = str(mark.tag)
+        if not name.endswith(("Start", "End")):
+            continue
+        key = re.sub(r"(?:Start|End)$", "", name), _identifier(mark)
+        if name.endswith("End"):
+            ended[key] = mark
+        elif key in ended:
+            ended[key].addprevious(mark)
+
+
+def _identifier(mark: Element) -> str:
+    return next((str(value) for key, value in mark.attrib.items() if str(key).endswith("}id")), "")
+
+
+def _field_mark(child: Element, dialect: Dialect) -> str:
+    """Return what a run does to a field: begin, separate or end; an empty string for any other element."""
+    content = _only_content(child, dialect)
+    return str(content.get(f"{dialect.field}Type", "")) if content.tag == dialect.field else ""
+
+
+def _field_ends(marks: Sequence[str]) -> dict[int, int]:
+    """Return the place after each field that ends, by the place where it begins."""
+    ends: dict[int, int] = {}
+    begun: list[int] = []
+    for number, mark in enumerate(marks):
+        if mark == "begin":
+            begun.append(number)
+        elif mark == "end" and begun:
+            ends[begun.pop()] = number + 1
+    return ends
+
+
+def _only_content(child: Element, dialect: Dialect) -> Element:
+    """Return the only element in a run beside its properties; otherwise the child itself."""
+    if child.tag != dialect.run:
+        return child
+    content = [each for each in child if each.tag != dialect.properties]
+    return content[0] if len(content) == 1 else child
+
+
+def _text(run: Element, dialect: Dialect) -> str | None:
+    """Return the text of a run that has nothing else."""
+    texts = []
+    for child in run:
+        if child.tag == dialect.text:
+            texts.append(child.text or "")
+        elif child.tag in dialect.characters:
+            texts.append(dialect.characters[str(child.tag)])
+        elif child.tag != dialect.properties:
+            return None
+    return "".join(texts)
+
+
+def _look(run: Element, dialect: Dialect) -> str:
+    properties = run.find(dialect.properties)
+    if properties is None:
+        return ""
+    own = [f"{name}={value}" for name, value in sorted(properties.attrib.items()) if name not in dialect.ignored]
+    children = [
+        etree.tostring(child, method="c14n").decode() for child in properties if child.tag not in dialect.ignored
+    ]
+    return "\n".join([*own, *sorted(children)])

@@ -8,18 +8,17 @@ titles, diagrams, and speaker notes; masters and comments stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from lxml import etree
 
 from service.documents.errors import BrokenDocument, UnsafeDocument
-from service.documents.format import ReadOptions, limited
-from service.documents.paragraphs import ParagraphReader
-from service.documents.runs import Dialect, Segment
-from service.documents.untrusted import check_markup, parse_xml, unpack, xml_bytes
+from service.documents.format import ReadOptions
+from service.documents.runs import Dialect, Runs, mend_ranges
+from service.documents.tree import Element, Paragraph, TreeDocument, Value
+from service.documents.untrusted import Package, check_markup, parse_xml, unpack
 
-Element = etree._Element
 CONTENT_TYPES = "[Content_Types].xml"
 ACTIVE_TYPES = ("macroenabled", "vbaproject", "activex")
 ACTIVE_FILES = re.compile(r"vbaProject\.bin$|/activeX/|vbaData\.xml$", re.IGNORECASE)
@@ -52,9 +51,7 @@ def _is_raised_on_slide(run: Element) -> bool:
     return properties is not None and str(properties.get("baseline", "0")).strip("0%")[:1].isdigit()
 
 
-DOCX = Dialect(
-    main=f"{WORD}document.main+xml",
-    parts=tuple(f"{WORD}{kind}+xml" for kind in ("document.main", "header", "footer", "footnotes", "endnotes")),
+WORDS = Dialect(
     paragraph=f"{W}p",
     run=f"{W}r",
     properties=f"{W}rPr",
@@ -66,89 +63,68 @@ DOCX = Dialect(
         f"{W}sdt": f"{W}sdtContent",
     },
     dropped=_w("proofErr", "lastRenderedPageBreak"),
-    skipped=_w("pPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr"),
+    stays=_w("pPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr"),
     ignored=_w("lang", "noProof", "rPrChange"),
     field=f"{W}fldChar",
     instruction=f"{W}instrText",
     is_code=_is_code,
     is_raised=_is_raised,
 )
-PPTX = Dialect(
-    main=f"{OFFICE}presentationml.presentation.main+xml",
-    parts=(
-        f"{OFFICE}presentationml.slide+xml",
-        f"{OFFICE}presentationml.notesslide+xml",
-        f"{OFFICE}drawingml.chart+xml",
-        f"{OFFICE}drawingml.diagramdata+xml",
-        "application/vnd.ms-office.drawingml.diagramdrawing+xml",
-    ),
+DRAWING = Dialect(
     paragraph=f"{A}p",
     run=f"{A}r",
     properties=f"{A}rPr",
     text=f"{A}t",
-    characters={},
-    dividers=frozenset({f"{A}br"}),
-    containers={},
-    dropped=frozenset(),
-    skipped=frozenset({f"{A}pPr", f"{A}endParaRPr"}),
+    dividers=frozenset({f"{A}br", f"{A}endParaRPr"}),
+    stays=frozenset({f"{A}pPr"}),
     ignored=frozenset({"lang", "altLang", "dirty", "err", "noProof", "smtClean", "bmk"}),
     is_raised=_is_raised_on_slide,
 )
+PRESENTATION = f"{OFFICE}presentationml."
+GRAPHICS = (
+    f"{OFFICE}drawingml.chart+xml",
+    f"{OFFICE}drawingml.diagramdata+xml",
+    "application/vnd.ms-office.drawingml.diagramdrawing+xml",
+)
+DOCX = dict.fromkeys(
+    (f"{WORD}{kind}+xml" for kind in ("document.main", "header", "footer", "footnotes", "endnotes")), WORDS
+)
+PPTX = dict.fromkeys((f"{PRESENTATION}slide+xml", f"{PRESENTATION}notesslide+xml", *GRAPHICS), DRAWING)
 
 
-class OfficeDocument:
-    """The parts of a document that hold its text."""
+class OfficeDocument(TreeDocument):
+    """A document whose parts are of these content types, each with its dialect; `main` is that of its main part."""
 
-    def __init__(self, data: bytes, options: ReadOptions, dialect: Dialect) -> None:
-        self._package = unpack(data, options.limits)
-        contents = self._package.contents
+    def __init__(self, data: bytes, options: ReadOptions, main: str, dialects: Mapping[str, Dialect]) -> None:
+        package = unpack(data, options.limits)
+        contents = package.contents
         types = _content_types(contents)
         _check_active(contents)
-        check_markup(self._package)
-        if dialect.main not in types.values():
+        check_markup(package)
+        if main not in types.values():
             raise BrokenDocument("The document is not of the kind that its name says; save it again.")
-        self._dialect = dialect
-        self._parts = self._read_parts(types)
-        for root in self._parts.values():
-            etree.strip_elements(root, *dialect.dropped, with_tail=False)
-        self._found: list[tuple[str, Segment]] = []
-        self.segments: Sequence[str] = [*limited(self._read(), options.limits)]
+        self._runs = {name: Runs(dialects[kind]) for name, kind in types.items() if kind in dialects}
+        parts = {name: package.parse(name, "A part of the document") for name in self._named(package, types)}
+        for name, root in parts.items():
+            etree.strip_elements(root, *self._runs[name].dialect.dropped, with_tail=False)
+        super().__init__(package, parts, options.limits)
 
-    def _read(self) -> Iterator[str]:
-        """Collect the segments of the parts, and yield their fragments."""
-        reader = ParagraphReader(self._dialect)
-        for name, root in self._parts.items():
-            for paragraph in self._paragraphs(root):
-                for segment in () if self._dialect.is_code(paragraph) else reader.segments_of(paragraph):
-                    self._found.append((name, segment))
-                    yield segment.fragment
+    def _named(self, package: Package, _types: Mapping[str, str]) -> Iterable[str]:
+        """Return the names of the parts with texts."""
+        return [name for name in package.contents if name in self._runs]
 
-    def _read_parts(self, types: Mapping[str, str]) -> dict[str, Element]:
-        return {
-            name: self._package.parse(name, "A part of the document")
-            for name in self._package.contents
-            if types.get(name) in self._dialect.parts
-        }
+    def _texts(self, name: str, root: Element) -> Iterator[Paragraph | Value]:
+        runs = self._runs[name]
+        for paragraph in list(root.iter(runs.dialect.paragraph)):
+            if not runs.dialect.is_code(paragraph):
+                yield Paragraph.of(paragraph, runs)
 
-    def _paragraphs(self, root: Element) -> Iterable[Element]:
-        return list(root.iter(self._dialect.paragraph))
-
-    def _finish(self, root: Element) -> None:
-        """Change a part once more before it is written."""
-
-    def write(self, translations: Sequence[str]) -> bytes:
-        """Return the document; all parts without text keep their bytes."""
-        changed = set()
-        for (name, segment), translation in zip(self._found, translations, strict=True):
-            if translation != segment.fragment:
-                segment.write(translation)
-                changed.add(name)
-        for name in changed:
-            self._finish(self._parts[name])
-        return self._package.packed({name: xml_bytes(self._parts[name]) for name in changed})
+    def _finish(self, text: Paragraph | Value) -> None:
+        mend_ranges(text.element)
 
 
-read_docx, read_pptx = partial(OfficeDocument, dialect=DOCX), partial(OfficeDocument, dialect=PPTX)
+read_docx = partial(OfficeDocument, main=f"{WORD}document.main+xml", dialects=DOCX)
+read_pptx = partial(OfficeDocument, main=f"{PRESENTATION}presentation.main+xml", dialects=PPTX)
 
 
 def _content_types(contents: Mapping[str, bytes]) -> dict[str, str]:

@@ -7,7 +7,7 @@ program finds those by their words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby
 
@@ -15,7 +15,8 @@ from lxml import etree
 
 from service.documents.errors import DocumentTooLarge
 from service.documents.formats.office import OFFICE, OfficeDocument
-from service.documents.runs import SPACE, Dialect, Element
+from service.documents.runs import SPACE, Dialect
+from service.documents.tree import Element, Paragraph, Value
 from service.documents.untrusted import Package
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -25,51 +26,43 @@ BREAK = f"{S}break"  # a line end in a text while it is translated
 HOLDERS = (f"{S}si", f"{S}is", f"{S}text")  # a shared string, an inline string, the text of a comment
 NAMES = frozenset({f"{S}tableColumn", f"{S}cacheField"})
 INLINE = re.compile(rb"<(?:\w+:)?is[\s>]")
-XLSX = Dialect(
-    main=f"{SHEET}sheet.main+xml",
-    parts=tuple(f"{SHEET}{kind}+xml" for kind in ("sharedstrings", "comments", "worksheet")),
-    paragraph="holder",
+STRINGS = Dialect(
+    paragraph="",  # see HOLDERS
     run=f"{S}r",
     properties=f"{S}rPr",
     text=f"{S}t",
-    characters={},
     dividers=frozenset({BREAK}),
-    containers={},
     dropped=frozenset({f"{S}rPh", f"{S}phoneticPr"}),  # how Japanese is read
-    skipped=frozenset(),
     ignored=frozenset({f"{S}family", f"{S}charset", f"{S}scheme"}),
 )
+XLSX = dict.fromkeys((f"{SHEET}{kind}+xml" for kind in ("sharedstrings", "comments", "worksheet")), STRINGS)
 
 
 class SpreadsheetDocument(OfficeDocument):
     """The strings of a workbook; a line of a string is a segment."""
 
-    def _read_parts(self, types: Mapping[str, str]) -> dict[str, Element]:
+    def _named(self, package: Package, types: Mapping[str, str]) -> Iterable[str]:
         """Return the parts with texts; a sheet is one only if texts are in its cells and not in the shared strings."""
-        package = self._package
         self._names = _names(package, types)
         sheet = f"{SHEET}worksheet+xml"
-        return {
-            name: package.parse(name, "A part of the workbook")
-            for name in package.contents
-            if types.get(name) in XLSX.parts and (types[name] != sheet or INLINE.search(package.contents[name]))
-        }
+        found = super()._named(package, types)
+        return [name for name in found if types[name] != sheet or INLINE.search(package.contents[name])]
 
-    def _paragraphs(self, root: Element) -> Iterator[Element]:
+    def _texts(self, name: str, root: Element) -> Iterator[Paragraph | Value]:
         for holder in list(root.iter(*HOLDERS)):
             if not self._is_name(holder):
                 _open(holder)
-                yield holder
+                yield Paragraph.of(holder, self._runs[name])
 
     def _is_name(self, holder: Element) -> bool:
         return "".join(text.text or "" for text in holder.iter(f"{S}t")).strip() in self._names
 
-    def _finish(self, root: Element) -> None:
+    def _finish_part(self, root: Element) -> None:
         for holder in root.iter(*HOLDERS):
             _close(holder)
 
 
-read = partial(SpreadsheetDocument, dialect=XLSX)
+read = partial(SpreadsheetDocument, main=f"{SHEET}sheet.main+xml", dialects=XLSX)
 
 
 def _names(package: Package, types: Mapping[str, str]) -> set[str]:
