@@ -1,5 +1,6 @@
 // What can be chosen, and what a model is called in a list.
 
+import { showVoices } from "./aloud.js";
 import { $ } from "./dom.js";
 import { showExamples } from "./examples.js";
 import { showGlossaries } from "./glossary.js";
@@ -46,6 +47,7 @@ export function fit() {
   $("clear").hidden = !state.text;
   if (state.text) $("undo").hidden = true;
   $("translate").hidden = translatesWhileTyping();
+  showVoices();
   showExamples(state.text, sources());
 }
 

@@ -1,12 +1,15 @@
 // What people do: typing, choosing, pointing, copying.
 
+import { listenToVoices } from "./aloud.js";
 import { listenToAlternatives } from "./alternatives.js";
 import { fit, showChoices } from "./choices.js";
 import { $ } from "./dom.js";
+import { listenToEditing } from "./edit.js";
 import { listenToExamples } from "./examples.js";
 import { load } from "./figure.js";
 import { listenToFiles } from "./files.js";
 import { listenToGlossary } from "./glossary.js";
+import { listenToHistory } from "./history.js";
 import { t } from "./i18n.js";
 import { forgetOwn, look } from "./inside.js";
 import { keepKey } from "./key.js";
@@ -45,6 +48,15 @@ function swap() {
   keepPair();
   if (state.text) translate();
   else clear();
+}
+
+// Show a translation of the history again.
+function recallTranslation({ source: from, target, text }) {
+  Object.assign(state, { source: from, target, model: "", leg: "1", layer: "", head: "" });
+  write(text);
+  showChoices();
+  keepPair();
+  translate();
 }
 
 // Empty the box as its own undo (Ctrl + Z) knows it, and offer to undo that by a button.
@@ -97,6 +109,9 @@ export function listen({ open, begin }) {
   });
   listenToExamples((text) => { write(text); translate(); $("text").focus(); });
   listenToFiles();
+  listenToEditing();
+  listenToHistory(recallTranslation);
+  listenToVoices();
   listenToGlossary(() => typed());
   $("clear").addEventListener("click", empty);
   $("undo").addEventListener("click", () => { write(cleared); translate(); $("text").focus(); });

@@ -34,7 +34,6 @@ async function start() {
     const settings = await get("frontend/settings");
     session.limit = settings.charLimit > 0 ? settings.charLimit : Infinity; // -1 would mean no limit
     setPause(settings.frontendTimeout);
-    offerFiles(settings.supportedFilesFormat ?? []);
     fit();
     if (settings.keyRequired) {
       askForKey();
@@ -47,6 +46,7 @@ async function start() {
     if (!session.models.length) return opening.failed({ temporary: true });
     opening.succeeded();
     begin();
+    offerFiles(settings.supportedFilesFormat ?? []); // their languages are known now
     loadGlossaries();
   } catch (error) {
     complain(error);

@@ -3,11 +3,13 @@
 // button. What is shown stays until another translation takes its place, or the text is empty.
 
 import { again } from "./again.js";
+import { showVoices } from "./aloud.js";
 import { closeAlternatives, openAlternatives } from "./alternatives.js";
 import { post } from "./api.js";
 import { showChoices } from "./choices.js";
 import { $, button } from "./dom.js";
 import { doubtsOf } from "./doubts.js";
+import { record } from "./history.js";
 import { number, t, tn } from "./i18n.js";
 import { forgetOwn, look } from "./inside.js";
 import { complain, say } from "./messages.js";
@@ -53,8 +55,9 @@ export function clear() {
   failed = false;
   Object.assign(session, NOTHING, { detected: "", anyway: "" });
   $("translation").replaceChildren();
+  $("translation").hidden = false;
   $("spoken").textContent = "";
-  for (const name of ["copy-translation", "others", "error", "limit", "look", "words-hint", "inside", "anyway"]) $(name).hidden = true;
+  for (const name of ["copy-translation", "others", "edit", "edited", "hear-translation", "error", "limit", "look", "words-hint", "inside", "anyway"]) $(name).hidden = true;
   showDoubts([]);
   showPivot();
   forgetWords(state.text);
@@ -146,7 +149,9 @@ async function run(signal, quietly) {
   const strange = warnings.find(({ code, language }) => code === "source_language" && !isSource(language));
   if (strange && !patch && session.anyway !== fields.source) throw Object.assign(new Error(unread(strange.language)), { anyway: true });
   $("translation").lang = fields.target;
-  $("copy-translation").hidden = $("others").hidden = false;
+  for (const name of ["copy-translation", "others", "edit", "translation"]) $(name).hidden = false;
+  $("edited").hidden = true;
+  $("edit").textContent = t("Edit");
   Object.assign(session, answer, { of });
   if (!patch) notices = warnings.map((one) => noticeOf(one, fields.source)).filter(Boolean);
   showResults();
@@ -168,7 +173,11 @@ export function showResults() {
   showWords(session.text, session.translation, session.legs, session.between?.text);
   forgetWords(state.text); // the visitor may have typed on
   clearTimeout(announced);
-  announced = setTimeout(() => { $("spoken").textContent = session.translation; }, 1_000);
+  announced = setTimeout(() => {
+    $("spoken").textContent = session.translation;
+    record();
+  }, 1_000);
+  showVoices();
   showPivot(session.between, languageName(session.between?.language));
   showDoubts([...notices.map((notice) => notice()), ...session.legs.flatMap(doubtsOf)].filter(Boolean));
 }
