@@ -68,12 +68,13 @@ def _places(
         source, target = unit.find(f"{name}source"), unit.find(f"{name}target")
         if source is None or not _is_translatable(unit) or _is_done(unit, target):
             continue
-        at = ranges[source]
+        segmented = unit.find(f"{name}seg-source")  # the same text, divided into sentences
+        at = ranges[source if segmented is None else segmented]
         notation = IN_LINES if _of_nearest(source, SPACE) == "preserve" else NOTATION
         parts = parts_of(without_cdata(text[at.opened : at.closed]), notation)
         if not any(isinstance(part, Line) for part in parts):
             continue
-        prefix = text[at.start + 1 : at.opened].partition("source")[0]
+        prefix = text[at.start + 1 : at.opened].partition("source")[0].removesuffix("seg-")
         here = Range(at.end, at.end, at.end, at.end) if target is None else ranges[target]
         opened = text[here.start : here.opened] or f"<{prefix}target>"
         opened = with_attribute(opened, "state", "needs-review-translation") if is_first else opened

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, unescape
 from service.documents.encodings import Encoding
 from service.documents.errors import BrokenDocument
 from service.documents.format import Limits, ReadOptions, check_target
-from service.documents.fragments import PLACEHOLDER
+from service.documents.fragments import MARKUP, PLACEHOLDER
 from service.documents.messages import MessagesDocument, Notation, Place, parts_of, text_of, unescaped
 from service.documents.untrusted import parse_xml
 
@@ -31,7 +31,8 @@ ANDROID = re.compile(
     r"(?:!--|(?:string|item)(?=[\s>])((?:[^<>\"']++|\"[^\"<]*+\"|'[^'<]*+')*+)(?<!/)>"
     r"|(string-array|plurals|integer-array|array)\b([^<>]*+)>)"
 )
-RAW = re.compile(r"(?<!\s)\s*+<!\[CDATA\[([^<>\]]*+(?:\](?!\]>)[^<>\]]*+)*+)\]\]>\s*+")
+RAW = re.compile(r"(?<!\s)\s*+<!\[CDATA\[([^\]]*+(?:\](?!\]>)[^\]]*+)*+)\]\]>\s*+")
+IN_QUOTES = re.compile(r"\s*+\"((?:[^\"\\]++|\\.)*+)\"\s*+")
 ELSEWHERE = re.compile(r"\A\s*+[@?][\w.+:]++/|\A[\s\S]*<!")  # a reference to another resource; parts that are no text
 STAYS = re.compile(r"""\btranslatable\s*=\s*["']false""")
 STRINGSDICT = re.compile(
@@ -69,6 +70,10 @@ IN_ANDROID = replace(
     encode=lambda text: _android(escape(text)),
     divider=re.compile(r"(?<!\s)\s*+(?<!\\)(?:\\n)++\s*+"),
 )
+QUOTED = replace(IN_ANDROID, decode=lambda text: unescaped(_decode(text)))  # white space between quotes stays
+HTML = replace(
+    IN_ANDROID, tag=MARKUP, kept=PLACEHOLDER, decode=unescaped, encode=_android
+)  # in a section of characters
 WITH_TAGS = replace(IN_ANDROID, divider=re.compile(r"(?!)"))  # the two tags of a span stay in one line
 
 
@@ -119,8 +124,10 @@ def _android_places(text: str) -> Iterator[Place]:
         elif kind and (is_open if kind == "item" else not STAYS.search(attributes)):
             raw = RAW.fullmatch(value)
             if raw:
-                parts = parts_of(raw[1], replace(IN_ANDROID, encode=_android))
-                yield Place(at + raw.start(1), at + raw.end(1), parts)
+                notation = HTML if "<" in raw[1] else replace(IN_ANDROID, encode=_android)
+                yield Place(at + raw.start(1), at + raw.end(1), parts_of(raw[1], notation))
+            elif quoted := IN_QUOTES.fullmatch(value):
+                yield Place(at + quoted.start(1), at + quoted.end(1), parts_of(quoted[1], QUOTED))
             elif not ELSEWHERE.match(value):
                 notation = WITH_TAGS if "<" in value else IN_ANDROID
                 yield Place(at, end, parts_of(value, notation))

@@ -1,0 +1,65 @@
+"""What is translated of each kind of document, and how it is written: a row for each thing that a user noticed."""
+
+import json
+
+import pytest
+
+from tests.support.documents import segments, through
+
+XLIFF = (
+    '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a" source-language="en" '
+    'target-language="fr" datatype="plaintext"><body><trans-unit id="1"><source>One. Two.</source>%s</trans-unit>'
+    "</body></file></xliff>"
+)
+SENTENCES = '<mrk mtype="seg" mid="1">%s</mrk> <mrk mtype="seg" mid="2">%s</mrk>'
+SEGMENTED = f"<seg-source>{SENTENCES % ('One.', 'Two.')}</seg-source>"
+TARGET = f'<target state="needs-review-translation">{SENTENCES % ("ONE.", "TWO.")}</target>'
+
+
+def android(value: str) -> str:
+    return f'<resources><string name="a">{value}</string></resources>'
+
+
+def message(key: str, value: str) -> str:
+    return json.dumps({key: value})
+
+
+ROWS: list[tuple[str, str, list[str], str]] = [
+    ("a.xlf", XLIFF % SEGMENTED, ["<b 0>One.</b> <b 1>Two.</b>"], XLIFF % (SEGMENTED + TARGET)),
+    ("a.xml", android('"  Keep  me "'), ["  Keep  me "], android('"  KEEP  ME "')),
+    ("a.xml", android("<![CDATA[Read <b>it</b>.]]>"), ["Read <b 0>it</b>."], android("<![CDATA[READ <b>IT</b>.]]>")),
+    *(
+        ("a.json", message(key, value), [], message(key, value))
+        for key, value in (
+            ("icon", "fa-user"),
+            ("k", "nav.home.title"),
+            ("className", "btn btn-primary"),
+            ("inputType", "text"),
+            ("lang", "en"),
+            ("k", "user_name"),
+            ("k", "images/cat.png"),
+            ("version", "v1.2.3"),
+            ("enum", "ACTIVE"),
+            ("k", "firstName"),
+        )
+    ),
+    *(
+        ("a.json", message(key, value), [value], message(key, value.upper()))
+        for key, value in (
+            ("k", "and/or"),
+            ("k", "e-mail"),
+            ("k", "open"),
+            ("type", "Type"),
+            ("type", "type"),
+            ("grid", "open"),
+            ("style", "in bold"),
+            ("k", "Read it. Now"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "expected", "written"), ROWS)
+def test_what_is_translated_and_how_it_is_written(name: str, text: str, expected: list[str], written: str) -> None:
+    assert segments(name, text.encode()) == expected
+    assert through(name, text.encode()).decode() == written
