@@ -76,11 +76,11 @@ class _Reader:
             self.flush()
         if self._opaque:
             self._take_opaque(token)
-        elif token.kind in {"text", "raw"}:
-            # Raw text comes here only from <title>, where tags are text but entities are not (RCDATA).
-            text = unescape(token.text) if token.kind == "raw" else token.text
-            self._text.append(text)
-            self._size += len(text)
+        elif token.kind == "raw":
+            self._raw(token)
+        elif token.kind == "text":
+            self._text.append(token.text)
+            self._size += len(token.text)
         elif token.kind == "other":
             self._point(token.text)
         elif token.kind == "break":
@@ -126,6 +126,15 @@ class _Reader:
             node.end = node.start
             self._siblings().extend(node.children)
             node.children = []
+
+    def _raw(self, token: HtmlToken) -> None:
+        """Take text in which tags are text but entities are not (RCDATA): a title, or the lines of a <textarea>."""
+        for number, line in enumerate(token.text.split("\n") if token.name == "textarea" else [token.text]):
+            if number:
+                self._block("\n")
+            text = unescape(line)
+            self._text.append(text)
+            self._size += len(text)
 
     def _break(self, raw: str) -> None:
         """Take a break of a line within a sentence; a blank separates the words around it."""

@@ -111,5 +111,5 @@ class _Scanner:
         end = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(self.document, self.at)
         stop = end.start() if end else len(self.document)
         if stop > self.at:
-            yield HtmlToken("raw", self.document[self.at : stop])
+            yield HtmlToken("raw", self.document[self.at : stop], name)
         self.at = stop

@@ -28,6 +28,18 @@ ROWS: list[tuple[str, str, list[str], str]] = [
     ("a.xlf", XLIFF % SEGMENTED, ["<b 0>One.</b> <b 1>Two.</b>"], XLIFF % (SEGMENTED + TARGET)),
     ("a.xml", android('"  Keep  me "'), ["  Keep  me "], android('"  KEEP  ME "')),
     ("a.xml", android("<![CDATA[Read <b>it</b>.]]>"), ["Read <b 0>it</b>."], android("<![CDATA[READ <b>IT</b>.]]>")),
+    (
+        "a.html",
+        '<p><input type=submit value="Send it"><input value="Ann"></p><textarea>Dear A &amp; B,\n\ngo.</textarea>',
+        ["Dear A &amp; B,", "go.", "Send it"],
+        '<p><input type=submit value="SEND IT"><input value="Ann"></p><textarea>DEAR A &amp; B,\n\nGO.</textarea>',
+    ),
+    (
+        "a.html",
+        "<noscript>Switch <b>it</b> on.</noscript>",
+        ["Switch <b>it</b> on."],
+        "<noscript>SWITCH <b>IT</b> ON.</noscript>",
+    ),
     *(
         ("a.json", message(key, value), [], message(key, value))
         for key, value in (

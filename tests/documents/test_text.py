@@ -91,7 +91,7 @@ def test_a_page_stays_in_the_encoding_that_it_names() -> None:
 
 DESCRIBED = """<html lang="en"><head><meta name="description" content="Our 'shop'"><meta name=keywords content="a b">
 </head><p>See <img alt='A "cat"' src=x> the <a title="Go &amp; see" href="#">page</a>.</p><input placeholder=Name>
-<textarea placeholder="Text">keep</textarea><p translate=no title="Brand">x</p><pre><img alt="code"></pre></html>"""
+<textarea placeholder="Text">A line</textarea><p translate=no title="Brand">x</p><pre><img alt="code"></pre></html>"""
 
 
 def test_what_describes_a_page_is_translated_unless_it_is_left_alone() -> None:
@@ -101,7 +101,7 @@ def test_what_describes_a_page_is_translated_unless_it_is_left_alone() -> None:
         """<img alt='A "CAT"' src=x>""",
         '<a title="GO &amp; SEE" href="#">PAGE</a>',
         '<input placeholder="NAME">',
-        '<textarea placeholder="TEXT">keep</textarea>',
+        '<textarea placeholder="TEXT">A LINE</textarea>',
         '<p translate=no title="Brand">x</p><pre><img alt="code"></pre>',
     ):
         assert expected in written

@@ -1,4 +1,4 @@
-"""Attributes of HTML that are text: `alt`, `title`, `placeholder`, and the descriptions of a page in its `<meta>`.
+"""Attributes of HTML that are text: `alt`, `title`, `placeholder`, labels of buttons, and the descriptions of a page.
 
 Each becomes a mark in its tag. Tags are kept as they are, wherever their words go, and so the marks are found again.
 """
@@ -11,6 +11,7 @@ from service.markup.document import Node, Part, Unit, escape
 from service.markup.tokens import TAG, HtmlToken, unescape
 
 SHOWN = frozenset({"alt", "title", "placeholder", "aria-label"})
+BUTTONS = frozenset({"submit", "button", "reset"})  # inputs whose value is their label
 DESCRIPTIONS = frozenset({"description", "og:title", "og:description", "twitter:title", "twitter:description"})
 ATTRIBUTE = re.compile(r"""(?<![^\s"'<>/=])([^\s"'<>/=]++)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'=<>`]++)""")
 PRIVATE = "\ue001"
@@ -45,6 +46,8 @@ class Attributes:
         pairs = {found[1].lower(): _value(found[2]) for found in ATTRIBUTE.finditer(tag[3])}
         named = {pairs.get("name", "").lower(), pairs.get("property", "").lower()}
         wanted = {"content"} if tag[2].lower() == "meta" and named & DESCRIPTIONS else SHOWN
+        if tag[2].lower() == "input" and pairs.get("type", "").lower() in BUTTONS:
+            wanted = SHOWN | {"value"}
 
         def marked(found: re.Match[str]) -> str:
             text = escape(_value(found[2]))
