@@ -40,6 +40,21 @@ ROWS: list[tuple[str, str, list[str], str]] = [
         ["Switch <b>it</b> on."],
         "<noscript>SWITCH <b>IT</b> ON.</noscript>",
     ),
+    ("a.md", "A ![red *cat*](c.png) is\n", ["A <wbr 0> is", "red cat"], "A ![RED CAT](c.png) IS\n"),
+    (
+        "a.md",
+        "Word\n: Its meaning\n: Another\n",
+        ["Word", "Its meaning", "Another"],
+        "WORD\n: ITS MEANING\n: ANOTHER\n",
+    ),
+    ("a.md", ":::tip\nDrink water.\n:::\n", ["Drink water."], ":::tip\nDRINK WATER.\n:::\n"),
+    (
+        "a.md",
+        '!!! note "Read this"\n    The *text*.\n\n    - An item\n\nAfter\n',
+        ["Read this", "The <b 0>text</b>.", "An item", "After"],
+        '!!! note "READ THIS"\n    THE *TEXT*.\n\n    - AN ITEM\n\nAFTER\n',
+    ),
+    ("a.md", "```\n:::tip\nWord\n: x\n```\n", [], "```\n:::tip\nWord\n: x\n```\n"),
     *(
         ("a.json", message(key, value), [], message(key, value))
         for key, value in (

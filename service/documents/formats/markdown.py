@@ -18,7 +18,8 @@ from markdown_it.token import Token
 from service.documents.encodings import Encoding, decode
 from service.documents.format import ReadOptions, check_characters, edited
 from service.documents.formats.html import HtmlDocument
-from service.documents.formats.markdown_inline import BEFORE, fragment_of, split_at_breaks, written
+from service.documents.formats.markdown_extensions import readable
+from service.documents.formats.markdown_inline import BEFORE, Picture, fragment_of, split_at_breaks, written
 from service.documents.fragments import has_words, plain
 from service.markup.document import escape
 
@@ -63,7 +64,7 @@ class MarkdownDocument:
         self._encoding = encoding
         front = FRONT_MATTER.match(text)
         begin = front.end() if front else 0
-        self._blocks = [*(described(text[:begin]) if options.metadata else ()), *Finder(text, begin).blocks()]
+        self._blocks = [*(described(text[:begin]) if options.metadata else ()), *Finder(text, begin, options).blocks()]
         self.segments: Sequence[str] = [segment for block in self._blocks for segment in block.segments]
 
     def write(self, translations: Sequence[str]) -> bytes:
@@ -102,16 +103,22 @@ def described(front_matter: str) -> Iterator[Block]:
 class Finder:
     """Finds the places of blocks in the source, which the parser knows by line only."""
 
-    def __init__(self, text: str, begin: int) -> None:
+    def __init__(self, text: str, begin: int, options: ReadOptions) -> None:
         self._text = text
+        self._with_pictures = options.metadata
         self._lines = [(begin + line.start(), line[1]) for line in LINE.finditer(text[begin:])]
-        source = "\n".join(line for _, line in self._lines)
+        lines, self._titles = readable([line for _, line in self._lines])
+        source = "\n".join(lines)
         md = MarkdownIt("commonmark", {"store_labels": True}).enable(["table", "strikethrough"])
         self._tokens = md.parse(source.replace("[^", FOOTNOTE))
         self._cursor = (0, 0)  # in a row of a table: its line, and the end of the last cell
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks that have words."""
+        for number, start, end in self._titles:
+            at, line = self._lines[number]
+            if has_words(title := escape(line[start:end])):
+                yield Block(at + start, at + end, [title], lambda new: plain(new[0]).replace('"', "\u201d"))
         parents: list[str] = []
         for token in self._tokens:
             if token.nesting == 1:
@@ -146,6 +153,13 @@ class Finder:
             place = place[0] + len(self._original(before[0])), place[1]
         parts = [fragment_of(part) for part in split_at_breaks(children)]
         words = [has_words(fragment) for fragment, _ in parts]
+        found = [fragment for (fragment, _), has in zip(parts, words, strict=True) if has]
+        pictures = [
+            (tags, number, tag)
+            for _, tags in (parts if self._with_pictures else ())
+            for number, tag in enumerate(tags)
+            if isinstance(tag, Picture) and has_words(escape(tag.text))
+        ]
         stop = "\\" if "\\\n" in token.content else "  "
         line = self._lines[token.map[0] + 1] if token.map and len(parts) > 1 else (0, "")
         content = token.content.split("\n")
@@ -154,14 +168,15 @@ class Finder:
 
         def compose(translations: Sequence[str]) -> str:
             waiting = iter(translations)
+            for (tags, number, picture), new in zip(pictures, translations[len(found) :], strict=True):
+                tags[number] = picture.with_text(plain(new))
             texts = [
                 written(next(waiting) if has else fragment, tags, in_table=in_table, begins_line=begins_line)
                 for (fragment, tags), has in zip(parts, words, strict=True)
             ]
             return f"{stop}\n{indent}".join(texts)
 
-        found = [fragment for (fragment, _), has in zip(parts, words, strict=True) if has]
-        return Block(*place, found, compose)
+        return Block(*place, [*found, *(escape(picture.text) for _, _, picture in pictures)], compose)
 
     def _html(self, first: int, last: int) -> Block | None:
         """Return a block of HTML, whose text is translated as that of a page; None for one with templates in it."""

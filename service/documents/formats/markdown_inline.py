@@ -1,7 +1,10 @@
 """Inline Markdown as fragments, and translated fragments as inline Markdown."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from markdown_it.token import Token
 
@@ -19,6 +22,28 @@ BEFORE = re.compile(r"(?:\[[ xX]\]|\ue000\^[^\]\s]{1,80}\]:)[ \t]+")
 """What stands before the text of a paragraph: a box to tick, or the name of a footnote."""
 FIRST_SIGN = re.compile(r"\A\s*+(?=[-+>#=|:])")
 FIRST_NUMBER = re.compile(r"\A(\s*+\d{1,9})(?=[.)](?:\s|$))")
+
+
+PICTURE = re.compile(r"!\[((?:[^\\\]]++|\\.)*+)(?=\])")
+SIGN = re.compile(r"\\(.)")
+
+
+class Picture(NamedTuple):
+    """The markup of a picture, as tags of a fragment."""
+
+    source: str
+    end: str | None = ""
+
+    @property
+    def text(self) -> str:
+        """Return the text in place of the picture."""
+        found = PICTURE.match(self.source)
+        return SIGN.sub(r"\1", found[1]) if found else ""
+
+    def with_text(self, text: str) -> Picture:
+        """Return it with another text."""
+        new = ESCAPED.sub(lambda sign: f"\\{sign[0]}", text)
+        return Picture(PICTURE.sub(lambda _: f"![{new}", self.source, count=1))
 
 
 def split_at_breaks(children: Sequence[Token]) -> list[list[Token]]:
@@ -53,7 +78,11 @@ def fragment_of(children: Sequence[Token]) -> tuple[str, list[Tags]]:
         else:
             _add(builder, child)
         number += 1
-    tags = [(_original(before), None if after is None else _original(after)) for before, after in builder.things]
+    tags = [
+        Picture(_original(before)) if isinstance(tag, Picture) else (_original(before), after and _original(after))
+        for tag in builder.things
+        for before, after in [tag]
+    ]
     return _original(builder.fragment), tags
 
 
@@ -72,7 +101,7 @@ def _add(builder: FragmentBuilder[Tags], child: Token) -> None:
     elif child.type == "code_inline":
         builder.kept((code(child), None), child.content)
     elif child.type == "image":
-        builder.point((f"![{alternative(child)}{target(child, 'src')}", ""))
+        builder.point(Picture(f"![{alternative(child)}{target(child, 'src')}"))
     elif child.type == "link_open":
         builder.open(("[", target(child, "href")))
     elif child.nesting == 1:
