@@ -15,6 +15,8 @@ SENTENCES = '<mrk mtype="seg" mid="1">%s</mrk> <mrk mtype="seg" mid="2">%s</mrk>
 SEGMENTED = f"<seg-source>{SENTENCES % ('One.', 'Two.')}</seg-source>"
 TARGET = f'<target state="needs-review-translation">{SENTENCES % ("ONE.", "TWO.")}</target>'
 
+CUES = "".join(f"{number}\n00:00:0{number},000 --> 00:00:0{number},900\n%s\n\n" for number in (1, 2, 3))
+
 
 def android(value: str) -> str:
     return f'<resources><string name="a">{value}</string></resources>'
@@ -55,6 +57,25 @@ ROWS: list[tuple[str, str, list[str], str]] = [
         '!!! note "READ THIS"\n    THE *TEXT*.\n\n    - AN ITEM\n\nAFTER\n',
     ),
     ("a.md", "```\n:::tip\nWord\n: x\n```\n", [], "```\n:::tip\nWord\n: x\n```\n"),
+    (
+        "a.txt",
+        "Name:      Ann\nTwo  words  here.\n",
+        ["Name:", "Ann", "Two  words  here."],
+        "NAME:      ANN\nTWO  WORDS  HERE.\n",
+    ),
+    ("a.txt", "Red\twine \t 12\n", ["Red", "wine"], "RED\tWINE \t 12\n"),
+    (
+        "a.srt",
+        CUES % ("I have been looking for you", "<i>all day long,</i>", "because it is late."),
+        ["I have been looking for you all day long, because it is late."],
+        CUES % ("I HAVE BEEN LOOKING FOR YOU", "<i>ALL DAY LONG,</i>", "BECAUSE IT IS LATE."),
+    ),
+    (
+        "a.srt",
+        CUES % ("Yes.", "- He is", "Who is it?"),
+        ["Yes.", "- He is", "Who is it?"],
+        CUES % ("YES.", "- HE IS", "WHO IS IT?"),
+    ),
     *(
         ("a.json", message(key, value), [], message(key, value))
         for key, value in (
@@ -90,3 +111,19 @@ ROWS: list[tuple[str, str, list[str], str]] = [
 def test_what_is_translated_and_how_it_is_written(name: str, text: str, expected: list[str], written: str) -> None:
     assert segments(name, text.encode()) == expected
     assert through(name, text.encode()).decode() == written
+
+
+def test_a_column_begins_where_it_began_although_the_words_before_it_are_longer() -> None:
+    longer = {"Red": "Rouge foncé", "wine": "vin", "cheap": "pas cher"}
+    written = through("a.txt", b"Red       wine      cheap\n", lambda text: longer[text]).decode()
+    assert written == "Rouge foncé  vin    pas cher\n"
+
+
+def test_a_translation_that_is_too_short_for_its_cues_is_in_the_first_one() -> None:
+    cues = CUES % ("I have been looking", "for you", "all day long.")
+    assert through("a.srt", cues.encode(), lambda _: "Je cherche").decode().split("\n")[2:5] == ["Je cherche", "", "2"]
+
+
+def test_captions_without_any_stop_are_no_endless_sentence() -> None:
+    line = "and so it goes on and on until somebody stops it"
+    assert len(segments("a.srt", (CUES.replace("%s", line) * 4).encode())) == 2

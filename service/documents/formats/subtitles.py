@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from service.bundle.line_breaks import continued, in_lines
 from service.documents.encodings import Encoding, decode
 from service.documents.errors import BrokenDocument
 from service.documents.format import Limits, ReadOptions, check_lines, limited
@@ -21,6 +22,8 @@ from service.markup.tokens import unescape
 TIMING = re.compile(r"\A\s*+(?:\d+:)?\d{1,2}:\d{2}[,.]\d{1,3}\s*-->\s*(?:\d+:)?\d{1,2}:\d{2}[,.]\d{1,3}")
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
 TAG = re.compile(r"</?[A-Za-z][^<>]*>|</?\d[\d:.]*>|\{\\[^{}]*\}")
+MOST_CUES = 6  # of a sentence; captions without stops would be one sentence
+WHOLE = re.compile(r"(<([A-Za-z]\w*+)>)([^<>]*+)(</\2>)")  # a cue in italics
 DASH = re.compile(r"\A\s*+(?:[-–—]|>>)\s*")
 
 
@@ -37,17 +40,26 @@ def read(data: bytes, options: ReadOptions) -> SubtitleDocument:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The lines of one speaker in a cue, without the dash before them."""
+    """The lines of one speaker in a cue, without the dash and the tag before them and the tag behind them."""
 
     first: int  # number of its first line in the file
-    lines: tuple[str, ...]
-    dash: str
+    count: int  # of its lines
+    text: str
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A segment: one turn, or those of a sentence that runs over several cues."""
+
+    turns: Sequence[Turn]
     fragment: str
-    tags: list[Tags]
+    tags: Sequence[Tags]
 
 
 class SubtitleDocument:
-    """A file in lines, and the turns among them."""
+    """A file in lines, and the sentences among them."""
 
     def __init__(self, text: str, encoding: Encoding, limits: Limits, *, is_vtt: bool) -> None:
         self._encoding = encoding
@@ -56,16 +68,26 @@ class SubtitleDocument:
         self._lines = [line for line, _ in found]
         self._ends = [end for _, end in found]
         self.cues = self._cues()
-        self.turns: list[Turn] = []
+        self._sentences: list[Sentence] = []
         self.segments: Sequence[str] = [*limited(self._read(), limits)]
 
     def _read(self) -> Iterator[str]:
-        """Collect the turns that have words, and yield their fragments."""
-        for first, last in self.cues:
-            for turn in self._turns(first, last):
-                if has_words(turn.fragment):
-                    self.turns.append(turn)
-                    yield turn.fragment
+        """Collect the sentences that have words, and yield their fragments."""
+        turns = [turn for cue in self.cues for turn in self._turns(*cue)]
+        goes_on = [False, *continued([turn.text for turn in turns])]
+        groups: list[list[Turn]] = []
+        for turn, follows in zip(turns, goes_on, strict=False):
+            follows = follows and len(groups[-1]) < MOST_CUES and not DASH.match(turn.before)
+            if follows and not any(map(TAG.search, (groups[-1][-1].text, turn.text))):
+                groups[-1].append(turn)
+            else:
+                groups.append([turn])
+        for group in groups:
+            text = " ".join(turn.text for turn in group)
+            fragment, tags = from_markup(text, TAG, unescape if self._is_vtt else as_it_is)
+            if has_words(fragment):
+                self._sentences.append(Sentence(group, fragment, tags))
+                yield fragment
 
     def _cues(self) -> list[tuple[int, int]]:
         """Return the ranges of the lines below each timing, up to an empty line."""
@@ -94,21 +116,32 @@ class SubtitleDocument:
     def _turn(self, first: int, lines: Sequence[str], has_dash: bool) -> Turn:
         dash = found[0] if has_dash and (found := DASH.match(lines[0])) else ""
         text = " ".join([lines[0][len(dash) :], *lines[1:]])
-        fragment, tags = from_markup(text, TAG, unescape if self._is_vtt else as_it_is)
-        return Turn(first, tuple(lines), dash, fragment, tags)
+        if whole := WHOLE.fullmatch(text):
+            return Turn(first, len(lines), whole[3], dash + whole[1], whole[4])
+        return Turn(first, len(lines), text, dash)
 
     def write(self, translations: Sequence[str]) -> bytes:
         """Return the file; a translation has as many lines as its original, or fewer."""
         lines: list[str | None] = [*self._lines]
-        for turn, fragment in zip(self.turns, translations, strict=True):
-            if fragment == turn.fragment:
+        for sentence, fragment in zip(self._sentences, translations, strict=True):
+            if fragment == sentence.fragment:
                 continue
-            text = turn.dash + render(fragment, turn.tags, escape if self._is_vtt else as_it_is)
-            new = balanced(text.replace("-->", "->"), len(turn.lines))
-            count = len(turn.lines)
-            lines[turn.first : turn.first + count] = [*new, *[None] * (count - len(new))]
+            text = render(fragment, sentence.tags, escape if self._is_vtt else as_it_is).replace("-->", "->")
+            for turn, part in zip(sentence.turns, shared(text, [turn.text for turn in sentence.turns]), strict=True):
+                new = balanced(turn.before + part + turn.after, turn.count) if part else []
+                lines[turn.first : turn.first + turn.count] = [*new, *[None] * (turn.count - len(new))]
         pairs = zip(lines, self._ends, strict=True)
         return self._encoding.encode("".join(line + end for line, end in pairs if line is not None))
+
+
+def shared(text: str, sources: Sequence[str]) -> list[str]:
+    """Return a text in as many parts as its sources, of about the same shares; the last ones may be empty."""
+    if len(sources) == 1:
+        return [text]
+    cuts = [span for span, _ in in_lines(text, "\n".join(sources))]
+    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)]
+    parts = [text[start:end] for start, end in zip(starts, ends, strict=True)]
+    return parts + [""] * (len(sources) - len(parts))
 
 
 def balanced(text: str, count: int) -> list[str]:
