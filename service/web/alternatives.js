@@ -22,7 +22,7 @@ let control;
 export function closeAlternatives() {
   control?.abort();
   $("alternatives-box").hidden = true;
-  opened?.removeAttribute("aria-expanded");
+  for (const name of ["aria-expanded", "role"]) opened?.removeAttribute(name);
   opened = undefined;
 }
 
@@ -54,7 +54,7 @@ export async function openAlternatives(word, use, whole) {
   closeAlternatives();
   if (same) return;
   opened = word;
-  word.setAttribute("aria-expanded", "true");
+  Object.assign(word, { role: "button", ariaExpanded: "true" });
   control = new AbortController();
   const number = Number(word.closest("[data-sentence]").dataset.sentence);
   const sentence = session.legs.at(-1)[number];

@@ -6,6 +6,7 @@ import { language, number, percent, t } from "./i18n.js";
 import { fieldsOfSentence } from "./requests.js";
 import { state } from "./state.js";
 import { labels } from "./tokens.js";
+import { showView } from "./view.js";
 
 const SIDE = [600, 90]; // units of the picture of the terms
 
@@ -31,8 +32,15 @@ function note(text, lang = language) {
   Object.assign($("explain-note"), { textContent: text, lang });
 }
 
+// The weights of words are sums: show those of subwords, which can be explained.
+const showSubwords = () => {
+  state.tokens = $("tokens").value = "subword";
+  return showView();
+};
+
 // Explain the weight in a cell of the figure, counted from 0.
 export async function explain(row, column) {
+  if (state.tokens === "word") return showSubwords();
   control?.abort();
   control = new AbortController();
   $("explain-note").textContent = "";
@@ -119,5 +127,8 @@ export function listenToExplanation() {
   $("temperature").addEventListener("input", showRow);
   $("temperature-reset").addEventListener("click", () => { $("temperature").value = 0; showRow(); });
   $("explain-close").addEventListener("click", closeExplanation);
-  $("explain-open").addEventListener("click", () => explain(0, 0));
+  $("explain-open").addEventListener("click", async () => {
+    if (state.tokens === "word") await showSubwords();
+    explain(0, 0);
+  });
 }

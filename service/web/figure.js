@@ -5,8 +5,9 @@ import { made } from "./dom.js";
 import { number, t } from "./i18n.js";
 import { labels } from "./tokens.js";
 
-const LEAST_SCALE = 0.7; // below, labels are too small to read: then the figure scrolls
-const SLIGHTLY = 0.85; // a figure is made smaller by this much before its panels are stacked
+const READABLE = 11; // pixels: the size of letters below which a figure scrolls sideways instead of becoming smaller
+const LARGEST = 1.4; // times a figure is enlarged
+const WIDEST = 3; // times its own width a cell becomes wider
 
 let library;
 
@@ -31,16 +32,22 @@ function arranged(specification, columns) {
   return columns < hconcat?.length || concat ? { ...rest, concat: hconcat ?? concat, columns } : specification;
 }
 
-// Make a picture as narrow as the room, but not smaller than `least`. Gives whether it fits then.
-function shrink(svg, room, least) {
+// Make a picture as wide and as high as the room, but its letters readable. Gives whether it fits then.
+function fit(svg, room) {
   const wide = svg.clientWidth;
+  const letters = [...svg.querySelectorAll("text")].filter((text) => text.textContent).map((text) => parseFloat(getComputedStyle(text).fontSize));
+  const least = READABLE / Math.min(READABLE * LARGEST, ...letters);
   const tall = (innerHeight - svg.getBoundingClientRect().top - scrollY - 16) / svg.clientHeight; // one screen, if that is enough
-  const scale = Math.min(room / wide, tall >= LEAST_SCALE ? tall : 1);
-  if (scale < 1) {
-    svg.style.width = `${Math.floor(wide * Math.max(scale, least))}px`;
-    svg.style.height = "auto";
-  }
-  return room / wide >= least;
+  const scale = Math.max(least, Math.min(room / wide, LARGEST, tall >= least ? tall : 1));
+  svg.style.width = `${Math.ceil(wide * scale)}px`;
+  svg.style.height = "auto";
+  return wide * scale <= room + 1;
+}
+
+// A single picture whose cells are as wide as the room has space for.
+function widened(specification, room, wide, height) {
+  if (!specification.width?.step || panels(specification) || wide >= room) return undefined;
+  return { ...specification, height, width: Math.min(room - 8, wide * WIDEST), autosize: { type: "fit-x", contains: "padding" } };
 }
 
 // Draw into a box: panels below each other where they do not fit beside each other, and where that is not enough the
@@ -50,18 +57,22 @@ export async function draw(box, { title, ...bare }, heading, chosen) {
   const embed = await load();
   const room = box.parentElement.clientWidth;
   // ast: expressions are interpreted, not compiled, which a strict content security policy asks for.
+  let height;
   const drawn = async (shown) => {
     const { view } = await embed(box, { ...shown, padding: 4 }, { renderer: "svg", ast: true, actions: false, tooltip: { theme: "custom" } });
     view.addEventListener("click", (_, item) => { if (item?.datum?.t !== undefined && item.datum.s !== undefined) chosen(item.datum.t, item.datum.s); });
+    height = view.height();
     return box.querySelector("svg");
   };
   box.setAttribute("aria-label", bare.description);
   heading.replaceChildren(...[["strong", title.text], ["small", title.subtitle]].flatMap(([kind, lines]) => (
     [lines].flat().map((line) => made(kind, { dir: "auto" }, line)))));
   for (let columns = bare.columns ?? panels(bare)?.length ?? 1; columns > 1; columns -= 1) {
-    if (shrink(await drawn(arranged(bare, columns)), room, SLIGHTLY)) return false;
+    if (fit(await drawn(arranged(bare, columns)), room)) return false;
   }
-  return !shrink(await drawn(panels(bare) ? arranged(bare, 1) : bare), room, LEAST_SCALE);
+  const svg = await drawn(panels(bare) ? arranged(bare, 1) : bare);
+  const wider = widened(bare, room, svg.clientWidth, height);
+  return !fit(wider ? await drawn(wider) : svg, room);
 }
 
 // Weights as tables, one for each map, layer and head; `align` is a model's aligning layer and head, by its name.

@@ -104,8 +104,7 @@ export function listen({ open, begin }) {
   $("look").addEventListener("click", () => {
     state.view = state.view ? "" : "heatmap";
     remember();
-    look().catch(complain);
-    if (state.view) $("look").scrollIntoView({ block: "nearest" });
+    look().catch(complain).then(() => { if (state.view) $("figure").scrollIntoView({ block: "nearest" }); });
   });
   listenToExamples((text) => { write(text); translate(); $("text").focus(); });
   listenToFiles();

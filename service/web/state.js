@@ -5,7 +5,7 @@ import { keep, kept } from "./dom.js";
 
 export const DEFAULTS = {
   text: "", source: "en", target: "fr", model: "", target_text: "", beam_size: "4", length_penalty: "1", alternatives: "5", formality: "default",
-  view: "", kind: "cross", layer: "", head: "", tokens: "subword", specials: "drop", sentence: "0",
+  view: "", kind: "cross", layer: "", head: "", tokens: "word", specials: "drop", sentence: "0",
   leg: "1", models: "", heads: "",
 };
 export const VIEWS = ["heatmap", "lines", "heads", "grid", "steps", "compare", "contrast", "models", "table"];

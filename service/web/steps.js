@@ -91,7 +91,14 @@ function showStep(wanted, of) {
   follow($("step-tree"), step);
 }
 
-// Ask for the search of the chosen sentence and show its first step, or the one that was shown before.
+// The first step that looks at words of the text, and not only at its end.
+function telling() {
+  const { tokens } = shown.source;
+  const shares = shown.search.best.slice(1).map((_, at) => shown.weights[at].reduce((sum, weight, column) => sum + (tokens[column].special ? 0 : weight), 0));
+  return shares.findIndex((share) => share >= Math.max(...shares) / 2);
+}
+
+// Ask for the search of the chosen sentence and show the first step that shows something, or the one that was shown before.
 export async function showSteps(signal) {
   const found = await attention(fieldsOfView("json"), signal);
   const same = shown?.target.text === found.target.text && shown?.source.text === found.source.text;
@@ -103,7 +110,7 @@ export async function showSteps(signal) {
   $("step-target").textContent = shown.target.text;
   drawTree($("step-tree"), shown.search, named);
   $("step-tree").setAttribute("aria-label", t("The hypotheses of the search as a tree; the table has those of the step"));
-  showStep(same ? step : 0);
+  showStep(same ? step : telling());
 }
 
 export function listenToSteps() {

@@ -176,6 +176,7 @@ export function showResults() {
   announced = setTimeout(() => {
     $("spoken").textContent = session.translation;
     record();
+    announced = setTimeout(() => { $("spoken").textContent = ""; }, 5_000); // a reader has the text once
   }, 1_000);
   showVoices();
   showPivot(session.between, languageName(session.between?.language));

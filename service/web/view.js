@@ -16,6 +16,21 @@ import { borrows, compared, model, pair, seen, session } from "./session.js";
 import { remember, state } from "./state.js";
 import { showSteps } from "./steps.js";
 
+// What a picture shows, in a sentence.
+const plain = () => ({
+  heatmap: {
+    cross: t("Each row is a word of the translation. A strong colour is where in the text the model looked for it."),
+    encoder: t("Each row is a word of the text. A strong colour is where in the text it looked for its context."),
+    decoder: t("Each row is a word of the translation. A strong colour is where among the words before it the model looked."),
+    occlusion: t("Each row is a word of the translation. A strong colour is the word of the text that it needs most."),
+  }[state.kind],
+  lines: t("A line joins two words that belong together for the model. A strong line is a strong link."),
+  grid: t("Each small picture is one head. A strong colour is where it looked."),
+  compare: t("The same sentence in two models. A strong colour is where each of them looked for a word."),
+  contrast: t("The model's translation and yours. A strong colour is where the model looked for a word."),
+  models: t("The same sentence with several kinds of attention. A strong colour is where each of them looked for a word."),
+})[state.view];
+
 const OWN = { heads: showHeads, steps: showSteps }; // views that are no figures of the server
 
 let drawing;
@@ -39,6 +54,8 @@ export async function showView() {
   $("table").hidden = !asTable;
   for (const name of Object.keys(OWN)) $(name).hidden = true;
   const missing = hint();
+  $("plain").textContent = plain() ?? "";
+  $("plain").hidden = $("technical").hidden = Boolean(missing) || !plain();
   const note = missing || (borrows() ? t("{model} has one head. These are the heads of {other}, for the same translation.", { model: model().name, other: seen().name }) : "");
   $("figure-note").hidden = !note;
   $("figure-note").textContent = note;

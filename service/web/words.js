@@ -48,7 +48,7 @@ function fill(name, text) {
       const word = made("span", { className: "word" }, text.slice(from, to));
       word.dataset.at = from;
       if (sentence.doubt) word.setAttribute("aria-describedby", "reason");
-      if (name === "target") Object.assign(word, { role: "button", tabIndex: end === 0 && from === sentence.from ? 0 : -1 });
+      if (name === "target") word.tabIndex = end === 0 && from === sentence.from ? 0 : -1; // no button, so that it is read as text
       holder.append(text.slice(at, from), word);
       at = to;
     }
@@ -132,10 +132,19 @@ function move(event) {
 // `chosen` gets the word of the translation that is clicked, or on which Enter or Space is pressed.
 export function listenToWords(chosen) {
   const { target } = boxes;
+  let [touched, tapped] = [false, undefined]; // a finger cannot point: its first tap does
   const wordOf = (event) => event.target.closest?.(".word");
   for (const kind of ["pointerover", "focusin"]) target.addEventListener(kind, (event) => point("target", event.target.closest(POINTED)));
   target.addEventListener("focusout", clear);
-  target.addEventListener("click", (event) => { if (wordOf(event) && getSelection().isCollapsed) chosen(wordOf(event)); });
+  target.addEventListener("pointerdown", (event) => { touched = event.pointerType === "touch"; });
+  target.addEventListener("click", (event) => {
+    const word = wordOf(event);
+    if (!word || !getSelection().isCollapsed) return;
+    const first = touched && tapped !== word;
+    tapped = word;
+    if (first) point("target", word);
+    else chosen(word);
+  });
   target.addEventListener("keydown", (event) => {
     move(event);
     if (["Enter", " "].includes(event.key) && wordOf(event)) {

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def translated(page: Page, url: str) -> None:
-    page.goto(f"{url}/#text=The+dog+sleeps&source=en&target=fr&view=heatmap")
+    page.goto(f"{url}/#text=The+dog+sleeps&source=en&target=fr&view=heatmap&tokens=subword")
     expect(page.locator("#figure svg")).to_be_visible()
 
 
@@ -54,7 +54,7 @@ def test_the_temperature_sharpens_and_flattens_the_row_in_the_browser(page: Page
 def test_a_view_without_scores_says_what_to_choose(page: Page, url: str) -> None:
     translated(page, url)
     unfold(page, "Details")
-    page.get_by_role("combobox", name="Tokens").select_option("word")
+    page.get_by_role("combobox", name="Head").select_option("mean")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Explain a weight").click()
     expect(page.locator("#explain-note")).to_contain_text("Choose subwords")
@@ -62,3 +62,13 @@ def test_a_view_without_scores_says_what_to_choose(page: Page, url: str) -> None
     page.get_by_role("combobox", name="Attention").select_option("occlusion")
     expect(page.locator("#figure-parts")).to_contain_text("occlusion")
     expect(page.locator("#explain")).to_be_hidden()
+
+
+def test_words_become_subwords_to_be_explained(page: Page, url: str) -> None:
+    translated(page, url)
+    unfold(page, "Details")
+    page.get_by_role("combobox", name="Tokens").select_option("word")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Explain a weight").click()
+    expect(page.locator("#explain-sum")).to_contain_text("4 dimensions")
+    expect(page.locator("#tokens")).to_have_value("subword")
