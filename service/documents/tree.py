@@ -199,7 +199,8 @@ class Value:
     def __init__(self, element: Element, attribute: str | None = None) -> None:
         self.element, self._attribute = element, attribute
         self.translation: str | None = None
-        self.fragment = escape((element.text if attribute is None else element.get(attribute)) or "")
+        self.text = str((element.text if attribute is None else element.get(attribute)) or "")
+        self.fragment = escape(self.text)
 
     def segments(self) -> Iterator[Value]:
         """Yield it if it has words."""

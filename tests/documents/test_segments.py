@@ -1,10 +1,17 @@
 """What is translated of each kind of document, and how it is written: a row for each thing that a user noticed."""
 
 import json
+from typing import Any
 
 import pytest
+from docx import Document
+from docx.oxml import parse_xml
+from openpyxl import Workbook
+from openpyxl.chart import BarChart, Reference
+from openpyxl.worksheet.datavalidation import DataValidation
+from pptx import Presentation
 
-from tests.support.documents import segments, through
+from tests.support.documents import ODF, ODT_TEXT, packed, saved, segments, through, unpacked
 
 XLIFF = (
     '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a" source-language="en" '
@@ -127,3 +134,61 @@ def test_a_translation_that_is_too_short_for_its_cues_is_in_the_first_one() -> N
 def test_captions_without_any_stop_are_no_endless_sentence() -> None:
     line = "and so it goes on and on until somebody stops it"
     assert len(segments("a.srt", (CUES.replace("%s", line) * 4).encode())) == 2
+
+
+def with_picture(description: str) -> bytes:
+    document = Document()
+    name = "http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"
+    run: Any = document.add_paragraph("Look: ").add_run()
+    run._r.append(parse_xml(f'<wp:docPr xmlns:wp="{name}" id="1" name="Picture 1" descr="{description}"/>'))
+    return saved(document)
+
+
+def with_shape(description: str) -> bytes:
+    presentation = Presentation()
+    shape = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes.add_textbox(0, 0, 9, 9)
+    shape._element.nvSpPr.cNvPr.set("descr", description)
+    return saved(presentation)
+
+
+def with_frame(description: str) -> bytes:
+    frame = f'<text:p>Look</text:p><svg:desc xmlns:svg="{ODF}:svg-compatible:1.0">{description}</svg:desc>'
+    return packed({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": ODT_TEXT % frame})
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "part"),
+    [
+        ("a.docx", with_picture, "word/document.xml"),
+        ("a.pptx", with_shape, "ppt/slides/slide1.xml"),
+        ("a.odt", with_frame, "content.xml"),
+    ],
+)
+def test_the_texts_of_pictures_are_translated_unless_they_are_left_alone(name: str, make: Any, part: str) -> None:
+    assert b"A RED CAT" in unpacked(through(name, make("A red cat")))[part]
+    assert b"A red cat" in unpacked(through(name, make("A red cat"), metadata=False))[part]
+
+
+def test_a_name_of_a_file_is_no_text_of_a_picture() -> None:
+    assert segments("a.docx", with_picture("logo.png")) == ["Look: <wbr 0>"]
+
+
+def orders() -> bytes:
+    book = Workbook()
+    sheet: Any = book.active
+    for row in (["State", "Note"], ["open", "Soon"], ["paid", "late"], ['=COUNTIF(A2:A3,"open")', "Whole"]):
+        sheet.append(row)
+    listed = DataValidation(type="list", formula1='"paid,late"')
+    listed.add("A2:B9")
+    sheet.add_data_validation(listed)
+    chart: Any = BarChart()
+    chart.title = "How many"
+    chart.add_data(Reference(sheet, min_col=1, min_row=1, max_row=3), titles_from_data=True)
+    sheet.add_chart(chart, "D1")
+    return saved(book)
+
+
+def test_cells_that_a_formula_compares_or_a_list_allows_stay_and_titles_of_charts_do_not() -> None:
+    assert segments("a.xlsx", orders()) == ["State", "Note", "Soon", "Whole", "How many"]
+    charts = unpacked(through("a.xlsx", orders()))["xl/charts/chart1.xml"]
+    assert b"HOW MANY" in charts

@@ -14,9 +14,11 @@ from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
 from service.documents.styles import NAMES, TEXT, Styles
 from service.documents.tree import Element, Paragraph, TreeDocument, Value
-from service.documents.untrusted import check_markup, unpack
+from service.documents.untrusted import Package, check_markup, unpack
 
-OFFICE, DRAW, TABLE, SCRIPT = (f"{{{NAMES}{name}:1.0}}" for name in ("office", "drawing", "table", "script"))
+OFFICE, DRAW, TABLE, SCRIPT, SVG = (
+    f"{{{NAMES}{name}:1.0}}" for name in ("office", "drawing", "table", "script", "svg-compatible")
+)
 HREF = "{http://www.w3.org/1999/xlink}href"
 MEDIA_TYPE = b"application/vnd.oasis.opendocument."
 CELLS = frozenset({f"{TABLE}table-cell", f"{TABLE}covered-table-cell"})
@@ -44,7 +46,7 @@ def _read(data: bytes, options: ReadOptions, kind: str) -> OdtDocument:
     roots = {name: package.parse(name, "A part of the document") for name in PARTS if name in contents}
     for root in roots.values():
         _check_loaded(root)
-    return OdtDocument(package, roots, options.limits)
+    return OdtDocument(package, roots, options)
 
 
 read, read_ods, read_odp = (partial(_read, kind=kind) for kind in ("text", "spreadsheet", "presentation"))
@@ -53,11 +55,16 @@ read, read_ods, read_odp = (partial(_read, kind=kind) for kind in ("text", "spre
 class OdtDocument(TreeDocument):
     """The two parts of a document that hold its text."""
 
+    def __init__(self, package: Package, roots: dict[str, Element], options: ReadOptions) -> None:
+        self._metadata = options.metadata
+        super().__init__(package, roots, options.limits)
+
     def _texts(self, _name: str, root: Element) -> Iterator[Paragraph | Value]:
         styles = Styles(root)
         for holder in list(root.iter(f"{TEXT}p", f"{TEXT}h")):
             if (len(holder) or holder.text) and not _is_left_alone(holder) and not styles.is_code(holder):
                 yield Paragraph.of(holder, styles)
+        yield from map(Value, root.iter(f"{SVG}title", f"{SVG}desc") if self._metadata else ())
 
     def _finish(self, text: Paragraph | Value) -> None:
         cell = next(text.element.iterancestors(*CELLS), None)

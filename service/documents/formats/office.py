@@ -1,8 +1,8 @@
 """Office Open XML: Word documents and presentations.
 
-Of Word: body, tables, text boxes, headers, footers, footnotes and endnotes. Tracked insertions are translated and stay
-insertions; deletions and comments stay as they are. Code is not translated. Of PowerPoint: slides, tables, charts'
-titles, diagrams, and speaker notes; masters and comments stay as they are.
+Of Word: body, tables, text boxes, charts, headers, footers, footnotes and endnotes. Tracked insertions are translated
+and stay insertions; deletions and comments stay as they are. Code is not translated. Of PowerPoint: slides, tables,
+charts, diagrams, and speaker notes; masters and comments stay as they are.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from lxml import etree
 
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
+from service.documents.formats.office_dialects import DRAWING, WORDS, alternatives, names_in_charts
 from service.documents.runs import Dialect, Runs, mend_ranges
 from service.documents.tree import Element, Paragraph, TreeDocument, Value
 from service.documents.untrusted import Package, check_markup, parse_xml, unpack
@@ -22,74 +23,20 @@ from service.documents.untrusted import Package, check_markup, parse_xml, unpack
 CONTENT_TYPES = "[Content_Types].xml"
 ACTIVE_TYPES = ("macroenabled", "vbaproject", "activex")
 ACTIVE_FILES = re.compile(r"vbaProject\.bin$|/activeX/|vbaData\.xml$", re.IGNORECASE)
-W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 OFFICE = "application/vnd.openxmlformats-officedocument."
 WORD = f"{OFFICE}wordprocessingml."
-CODE_STYLE = re.compile(r"^(?:source|html|inline)?[ _-]?code|verbatim|preformatted|^plaintext", re.IGNORECASE)
-
-
-def _w(*names: str) -> frozenset[str]:
-    return frozenset(W + name for name in names)
-
-
-def _is_code(element: Element) -> bool:
-    """Return whether a run or a paragraph has a style of code."""
-    styles = (element.find(f"{W}{kind}Pr/{W}{kind}Style") for kind in "rp")
-    return any(style is not None and CODE_STYLE.search(str(style.get(f"{W}val", ""))) for style in styles)
-
-
-def _is_raised(run: Element) -> bool:
-    """Return whether a run of a Word document is in superscript."""
-    position = run.find(f"{W}rPr/{W}vertAlign")
-    return position is not None and position.get(f"{W}val") == "superscript"
-
-
-def _is_raised_on_slide(run: Element) -> bool:
-    """Return whether a run of a slide stands above its line: its baseline is a percentage such as 30000 or 30%."""
-    properties = run.find(f"{A}rPr")
-    return properties is not None and str(properties.get("baseline", "0")).strip("0%")[:1].isdigit()
-
-
-WORDS = Dialect(
-    paragraph=f"{W}p",
-    run=f"{W}r",
-    properties=f"{W}rPr",
-    text=f"{W}t",
-    characters={f"{W}noBreakHyphen": "\u2011", f"{W}softHyphen": "\u00ad"},
-    dividers=_w("br", "cr", "tab", "ptab"),
-    containers={
-        **dict.fromkeys(_w("hyperlink", "ins", "moveTo", "smartTag", "customXml", "dir", "bdo")),
-        f"{W}sdt": f"{W}sdtContent",
-    },
-    dropped=_w("proofErr", "lastRenderedPageBreak"),
-    stays=_w("pPr", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr"),
-    ignored=_w("lang", "noProof", "rPrChange"),
-    field=f"{W}fldChar",
-    instruction=f"{W}instrText",
-    is_code=_is_code,
-    is_raised=_is_raised,
-)
-DRAWING = Dialect(
-    paragraph=f"{A}p",
-    run=f"{A}r",
-    properties=f"{A}rPr",
-    text=f"{A}t",
-    dividers=frozenset({f"{A}br", f"{A}endParaRPr"}),
-    stays=frozenset({f"{A}pPr"}),
-    ignored=frozenset({"lang", "altLang", "dirty", "err", "noProof", "smtClean", "bmk"}),
-    is_raised=_is_raised_on_slide,
-)
 PRESENTATION = f"{OFFICE}presentationml."
-GRAPHICS = (
-    f"{OFFICE}drawingml.chart+xml",
-    f"{OFFICE}drawingml.diagramdata+xml",
-    "application/vnd.ms-office.drawingml.diagramdrawing+xml",
+GRAPHICS = dict.fromkeys(
+    (
+        f"{OFFICE}drawingml.chart+xml",
+        f"{OFFICE}drawingml.diagramdata+xml",
+        "application/vnd.ms-office.drawingml.diagramdrawing+xml",
+    ),
+    DRAWING,
 )
-DOCX = dict.fromkeys(
-    (f"{WORD}{kind}+xml" for kind in ("document.main", "header", "footer", "footnotes", "endnotes")), WORDS
-)
-PPTX = dict.fromkeys((f"{PRESENTATION}slide+xml", f"{PRESENTATION}notesslide+xml", *GRAPHICS), DRAWING)
+WORD_PARTS = (f"{WORD}{kind}+xml" for kind in ("document.main", "header", "footer", "footnotes", "endnotes"))
+DOCX = {**dict.fromkeys(WORD_PARTS, WORDS), **GRAPHICS}
+PPTX = {f"{PRESENTATION}slide+xml": DRAWING, f"{PRESENTATION}notesslide+xml": DRAWING, **GRAPHICS}
 
 
 class OfficeDocument(TreeDocument):
@@ -98,6 +45,7 @@ class OfficeDocument(TreeDocument):
     def __init__(self, data: bytes, options: ReadOptions, main: str, dialects: Mapping[str, Dialect]) -> None:
         package = unpack(data, options.limits)
         contents = package.contents
+        self._options = options
         types = _content_types(contents)
         _check_active(contents)
         check_markup(package)
@@ -118,6 +66,8 @@ class OfficeDocument(TreeDocument):
         for paragraph in list(root.iter(runs.dialect.paragraph)):
             if not runs.dialect.is_code(paragraph):
                 yield Paragraph.of(paragraph, runs)
+        yield from names_in_charts(root)
+        yield from alternatives(root) if self._options.metadata else ()
 
     def _finish(self, text: Paragraph | Value) -> None:
         mend_ranges(text.element)

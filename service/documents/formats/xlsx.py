@@ -1,7 +1,7 @@
 """Spreadsheets of Office Open XML: texts of cells and comments, with their formatting.
 
-Formulas, their results, numbers and styles stay. So do texts that are names of columns of tables or pivot tables: a
-program finds those by their words.
+Formulas, their results, numbers and styles stay. So do texts that are names of columns of tables or pivot tables, and
+those that a formula, a list of allowed values or a filter compares: a program finds those by their words.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby
+from xml.sax.saxutils import unescape
 
 from lxml import etree
 
 from service.documents.errors import DocumentTooLarge
-from service.documents.formats.office import OFFICE, OfficeDocument
+from service.documents.formats.office import GRAPHICS, OFFICE, OfficeDocument
+from service.documents.formats.office_dialects import DRAWING
 from service.documents.runs import SPACE, Dialect
 from service.documents.tree import Element, Paragraph, Value
 from service.documents.untrusted import Package
@@ -25,6 +27,9 @@ LONGEST = 100_000  # characters of a cell; Excel itself takes 32,767
 BREAK = f"{S}break"  # a line end in a text while it is translated
 HOLDERS = (f"{S}si", f"{S}is", f"{S}text")  # a shared string, an inline string, the text of a comment
 NAMES = frozenset({f"{S}tableColumn", f"{S}cacheField"})
+FORMULA = re.compile(rb"<(?:\w{1,20}:)?(?:f|formula|formula1|formula2)(?:\s[^<>]*)?>([^<]*)<")
+LITERAL = re.compile(r'"([^"]*)"')
+FILTER = re.compile(rb"""<(?:\w{1,20}:)?(?:filter|customFilter)\s[^<>]{0,200}?\bval="([^"<>]*)\"""")
 INLINE = re.compile(rb"<(?:\w+:)?is[\s>]")
 STRINGS = Dialect(
     paragraph="",  # see HOLDERS
@@ -35,7 +40,8 @@ STRINGS = Dialect(
     dropped=frozenset({f"{S}rPh", f"{S}phoneticPr"}),  # how Japanese is read
     ignored=frozenset({f"{S}family", f"{S}charset", f"{S}scheme"}),
 )
-XLSX = dict.fromkeys((f"{SHEET}{kind}+xml" for kind in ("sharedstrings", "comments", "worksheet")), STRINGS)
+STRING_PARTS = (f"{SHEET}{kind}+xml" for kind in ("sharedstrings", "comments", "worksheet"))
+XLSX = {**dict.fromkeys(STRING_PARTS, STRINGS), **GRAPHICS, f"{OFFICE}drawing+xml": DRAWING}
 
 
 class SpreadsheetDocument(OfficeDocument):
@@ -43,12 +49,15 @@ class SpreadsheetDocument(OfficeDocument):
 
     def _named(self, package: Package, types: Mapping[str, str]) -> Iterable[str]:
         """Return the parts with texts; a sheet is one only if texts are in its cells and not in the shared strings."""
-        self._names = _names(package, types)
+        self._names = _names(package, types) | _compared(package, types)
         sheet = f"{SHEET}worksheet+xml"
         found = super()._named(package, types)
         return [name for name in found if types[name] != sheet or INLINE.search(package.contents[name])]
 
     def _texts(self, name: str, root: Element) -> Iterator[Paragraph | Value]:
+        if self._runs[name].dialect is DRAWING:
+            values = super()._texts(name, root)
+            yield from (each for each in values if isinstance(each, Paragraph) or each.text not in self._names)
         for holder in list(root.iter(*HOLDERS)):
             if not self._is_name(holder):
                 _open(holder)
@@ -73,6 +82,19 @@ def _names(package: Package, types: Mapping[str, str]) -> set[str]:
         if types.get(name) in kinds
         for element in package.parse(name, "A table of the workbook").iter(*NAMES)
     }
+
+
+def _compared(package: Package, types: Mapping[str, str]) -> set[str]:
+    """Return the texts that a formula, a list of allowed values or a filter compares with those of cells."""
+    found: set[str] = set()
+    for name in package.contents:
+        if types.get(name) == f"{SHEET}worksheet+xml":
+            content = package.contents[name]
+            for formula in FORMULA.finditer(content):
+                for literal in LITERAL.findall(unescape(formula[1].decode("utf-8", "replace"), {"&quot;": '"'})):
+                    found |= {literal.strip(), *(each.strip() for each in literal.split(","))}
+            found |= {unescape(each[1].decode("utf-8", "replace")).strip() for each in FILTER.finditer(content)}
+    return found
 
 
 def _open(holder: Element) -> None:
