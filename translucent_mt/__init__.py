@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from service import __version__ as __version__
     from service.engine import EngineError as EngineError
     from service.engine import InvalidInput as InvalidInput
     from service.engine import Overloaded as Overloaded
@@ -48,8 +49,9 @@ _LOADED_LATER = {
     "Translations": ".results",
     "Translator": ".translator",
     "Word": ".backend",
+    "__version__": "service",
 }
-__all__ = sorted(_LOADED_LATER)  # noqa: PLE0605
+__all__ = sorted(name for name in _LOADED_LATER if name != "__version__")  # noqa: PLE0605
 
 if not TYPE_CHECKING:  # otherwise any name would pass the type check
 

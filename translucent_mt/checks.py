@@ -1,6 +1,7 @@
 """What a caller gave, checked before a model or a server sees it; errors are one sentence with the nearest name."""
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -25,15 +26,20 @@ def check_choice(name: str, value: object, words: Sequence[str]) -> None:
         raise InvalidOption(f"{name} cannot be {value!r}{_instead(str(value), words)}")
 
 
-def listed(texts: object) -> list[str]:
-    """Return texts as a list, which may come from any iterable; raise InvalidText."""
+def listed(texts: object) -> list[str | None]:
+    """Return texts as a list, which may come from any iterable; a missing one is None or NaN. Raise InvalidText."""
     if not isinstance(texts, Iterable):
         raise InvalidText(f"Give a text or a list of texts, not {texts!r}.")
     found = list(texts)
-    for text in found:
-        if not isinstance(text, str):
-            raise InvalidText(f"Each text must be a str, not {type(text).__name__}.")
-    return found
+    for number, text in enumerate(found):
+        if not (isinstance(text, str) or is_missing(text)):
+            raise InvalidText(f"Each text must be a str, not {type(text).__name__} (number {number}).")
+    return [None if is_missing(text) else text for text in found]
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None or NaN, as a column has it where there is no text; also pandas' NA."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ == "NAType"
 
 
 def _instead(given: str, words: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from service.engine import InvalidOption, SentenceDetail, Token, TokenOrWord
 from translucent_mt import display
@@ -16,6 +16,8 @@ from translucent_mt.tables import data_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+SHOWN = 80  # characters of a text in a repr
 
 # Returns the attention of a sentence; None for an AsyncTranslator, which is awaited.
 Attend = Callable[["Sentence"], Attention] | None
@@ -47,7 +49,10 @@ class Sentence:
         It is computed at the first use.
         """
         if self._attend is None:
-            raise InvalidOption("An AsyncTranslator is awaited: use `await translator.attention(sentence)`.")
+            raise InvalidOption(
+                "This result has no translator at hand: use translator.attention(sentence), or with an AsyncTranslator "
+                "`await translator.attention(sentence)`."
+            )
         return self._attend(self)
 
     @property
@@ -58,6 +63,25 @@ class Sentence:
             options["source_ids"] = [token.id for token in self.source_tokens]
             options["target_ids"] = [token.id for token in self.tokens]
         return options
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: a translator stays in its process."""
+        return {**self.__dict__, "_attend": None, "attention": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        del state["attention"]
+        self.__dict__.update(state)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the texts, tokens and scores as values that JSON has."""
+        return {
+            "source": self.source,
+            "text": self.text,
+            "score": self.score,
+            "quality": self.quality,
+            "tokens": self.rows(),
+            "word_alignment": [list(link) for link in self.word_alignment],
+        }
 
     def to_pandas(self) -> DataFrame:
         """Return one row for each written token, with its probability and the source tokens aligned with it."""
@@ -84,12 +108,12 @@ class Sentence:
         return display.card(self.source, self.text, self._detail.target_start, [self._detail], self.quality)
 
     def __repr__(self) -> str:
-        return f"<Sentence {self.source!r} → {self.text!r}>"
+        return f"<Sentence {_short(self.source)} → {_short(self.text)}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Translation:
-    """The translation of one text. `str` gives the text; `sentences` have the details."""
+class Translation(str):
+    """The translation of one text: a string, whose `sentences` have the details."""
 
     source: str
     text: str
@@ -99,6 +123,13 @@ class Translation:
     language: str  # of the source
     pivot: Translation | None = None  # the first leg, if the text was translated through another language
     warnings: tuple[str, ...] = ()  # what a reader should know
+
+    def __new__(cls, source: str, text: str, *_: object, **__: object) -> Self:
+        """Return the string; the other fields are those of the data class."""
+        return super().__new__(cls, text)
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return self.source, self.text
 
     @classmethod
     def of(
@@ -136,6 +167,19 @@ class Translation:
         """Return the attention of the only sentence, computed at the first use; raise InvalidOption for several."""
         return self._only("attention").attention
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the translation with its sentences as values that JSON has."""
+        return {
+            "source": self.source,
+            "text": self.text,
+            "language": self.language,
+            "alternatives": list(self.alternatives),
+            "quality": self.quality,
+            "warnings": list(self.warnings),
+            "pivot": self.pivot and self.pivot.to_dict(),
+            "sentences": [each.to_dict() for each in self.sentences],
+        }
+
     def to_pandas(self) -> DataFrame:
         """Return one row for each written token, and the number of its sentence."""
         rows = [row | {"sentence": number} for number, each in enumerate(self.sentences) for row in each.rows()]
@@ -154,24 +198,22 @@ class Translation:
         return self.text
 
     def __repr__(self) -> str:
-        return f"<Translation {self.source!r} → {self.text!r}>"
+        return f"<Translation {_short(self.source)} → {_short(self.text)}>"
 
     def _repr_html_(self) -> str:
         return display.card(self.source, self.text, 0, [each._detail for each in self.sentences], self.quality)
 
 
-class Translations(list[Translation]):
-    """The translations of a list of texts, in their order."""
+class Translations(list[Any]):
+    """The translations of a list of texts, in their order; None where a text was missing."""
 
     def to_pandas(self) -> DataFrame:
         """Return one row for each text: source, text, score, quality."""
-        rows = [
-            {"source": each.source, "text": each.text, "score": each.score, "quality": each.quality} for each in self
-        ]
+        rows = [{name: getattr(each, name, None) for name in ("source", "text", "score", "quality")} for each in self]
         return data_frame(rows)
 
     def _repr_html_(self) -> str:
-        return display.table((each.source, each.text, each.quality) for each in self)
+        return display.table((each.source, each.text, each.quality) for each in self if each is not None)
 
 
 class Score:
@@ -197,6 +239,11 @@ class Score:
 
     def __repr__(self) -> str:
         return f"<Score {self.score:.3f}: {self.attention.source!r} → {self.attention.target!r}>"
+
+
+def _short(text: str) -> str:
+    """Return a text as it stands in a list of results, which stays readable."""
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
 
 
 def _shown(token: TokenOrWord) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import weakref
 from collections.abc import Coroutine, Iterable, Sequence
+from itertools import repeat
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, overload
 
@@ -72,17 +73,18 @@ class AsyncTranslator:
     ) -> Translation | Translations:
         check_options(options, TranslationOptions)
         texts = [text] if isinstance(text, str) else listed(text)
-        found = await self.backend.translate(texts, options)
-        every = Translations(
-            Translation.of(text, each, attend, options) for text, each in zip(texts, found, strict=True)
+        given = [each for each in texts if each is not None]
+        found = map(
+            Translation.of, given, await self.backend.translate(given, options), repeat(attend), repeat(options)
         )
+        every = Translations(None if each is None else next(found) for each in texts)
         return every[0] if isinstance(text, str) else every
 
     async def attention(self, text: Text, target: str | None = None, **options: Unpack[AttentionOptions]) -> Attention:
         """Return the attention of a sentence, of a given translation, or of a result; see Translator."""
         check_options(options, AttentionOptions)
         pair = None
-        if not isinstance(text, str):
+        if isinstance(text, Sentence | Translation):
             if target is not None:
                 raise InvalidOption("A translation already has its target; give the source as a text.")
             one = text if isinstance(text, Sentence) else text._only("attention")
@@ -129,8 +131,12 @@ class Translator:
     It may be called from several threads, and from a notebook. `close` frees the model; `with` does it at the end.
     """
 
-    def __init__(self, backend: Backend) -> None:
-        """Use a backend whose event loop is that of `translucent_mt.event_loop`; `load` and `connect` make it."""
+    def __init__(self, backend: Backend | str) -> None:
+        """Use a backend on the event loop of `translucent_mt.event_loop`; `load` and `connect` make it."""
+        if isinstance(backend, str):
+            raise InvalidOption(
+                f"Write Translator.load({backend!r}) for a model, or Translator.connect(url) for a server."
+            )
         self._calls = AsyncTranslator(backend)
         self._closed = weakref.finalize(self, _close, backend)
 

@@ -139,7 +139,7 @@ def test_options_of_a_call_are_obeyed(translator: Translator) -> None:
         (lambda one: one.attention(TEXT, TEXT).search, "view='steps'"),
         (lambda one: one(TEXT, beam_size=99), "beam_size"),
         (lambda one: one.attention("word " * 2000), "tokens"),
-        *((lambda one, wrong=wrong: one(wrong), "text") for wrong in (None, 7, [TEXT, None])),
+        *((lambda one, wrong=wrong: one(wrong), "text") for wrong in (None, 7, [TEXT, 7])),
     ],
 )
 def test_errors_are_the_same_classes_and_a_misspelt_option_is_named_with_the_nearest_one(
