@@ -193,14 +193,39 @@ async def translate_segments(
         done.update(new)
         if on_window is not None:
             await on_window(new)
-    if options.formality == "default" and done:  # a document has one register
-        every = [*done]
-        other, formality = await TEXT_POOL.run(
-            lambda: in_other_register(_pairs(every, [done[segment] for segment in every]), _languages(legs))
-        )
-        for window in windows([every[number] for number in other]):
-            done.update(await _through_legs(legs, window, replace(options, formality=formality), timeouts))
+    if options.formality == "default" and done:
+        done = await _in_one_register(legs, done, options, timeouts)
     return [done[segment] for segment in segments]
+
+
+async def _in_one_register(
+    legs: Sequence[TextTranslator],
+    done: dict[str, Translated],
+    options: TranslationOptions,
+    timeouts: WindowTimeouts,
+) -> dict[str, Translated]:
+    """Return the translations in the register of most, or in the other one if only that is found for all."""
+
+    async def others(texts: dict[str, Translated], formality: Formality) -> tuple[list[str], Formality]:
+        every = [*texts]
+        numbers, asked = await TEXT_POOL.run(
+            lambda: in_other_register(_pairs(every, [*texts.values()]), _languages(legs), formality)
+        )
+        return [every[number] for number in numbers], asked
+
+    async def reworded(texts: Sequence[str], formality: Formality) -> dict[str, Translated]:
+        found = {**done}
+        for window in windows(texts):
+            found.update(await _through_legs(legs, window, replace(options, formality=formality), timeouts))
+        return found
+
+    few, formality = await others(done, "default")
+    as_most = await reworded(few, formality)
+    if not few or not (await others(as_most, formality))[0]:
+        return as_most
+    opposite: Formality = "prefer_less" if formality == "prefer_more" else "prefer_more"
+    as_few = await reworded((await others(done, opposite))[0], opposite)
+    return as_most if (await others(as_few, opposite))[0] else as_few
 
 
 async def _through_legs(

@@ -214,3 +214,20 @@ async def test_a_document_has_one_register_or_the_one_that_was_asked_for() -> No
     less = await translate_segments([speaker], segments, TranslationOptions(formality="prefer_less"))
     assert [each.text for each in less] == ["Parle à tu"] * 3
     assert note_of("prefer_less", segments, less, [speaker]) is None
+
+
+async def test_a_document_has_the_register_that_all_its_segments_can_have() -> None:
+    class OnePolite(Gate):
+        """Most segments are familiar, but may be polite; one is always polite."""
+
+        async def translate(
+            self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
+        ) -> list[Translation]:
+            return [
+                Translation("Parlez à vous" if "Never" in text or options.formality == "prefer_more" else "Parle à toi")
+                for text in texts
+            ]
+
+    segments = ["You speak.", "You talk.", "Never talk, you."]
+    found = await translate_segments([OnePolite()], segments, TranslationOptions())
+    assert [each.text for each in found] == ["Parlez à vous"] * 3

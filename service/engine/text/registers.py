@@ -99,10 +99,15 @@ def is_other(shown: Shown, wanted: Register | None) -> bool:
 Pair = tuple[str, str]  # a text and its translation; or the languages of both
 
 
-def in_other_register(texts: Sequence[Pair], languages: Pair) -> tuple[list[int], Formality]:
-    """Return the numbers of the texts that do not show the register of most, and the formality that asks for it."""
+def in_other_register(
+    texts: Sequence[Pair], languages: Pair, formality: Formality = "default"
+) -> tuple[list[int], Formality]:
+    """Return the numbers of the texts in another register than the wanted one, and the formality that asks for it.
+
+    By default that is the register of most.
+    """
     shown = [registers_of(translation, languages[1], text, languages[0]) for text, translation in texts]
-    wanted = wanted_register("default", shown)
+    wanted = wanted_register(formality, shown)
     numbers = [number for number, each in enumerate(shown) if is_other(each, wanted)]
     return numbers, "prefer_more" if wanted == "polite" else "prefer_less"
 
