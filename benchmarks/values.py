@@ -51,7 +51,7 @@ class Measured(NamedTuple):
 
 def values_of(translator: Translator, text: str, options: TranslationOptions) -> list[Value]:
     """Return the values that the model's reading of a text keeps."""
-    pair = translator._pair
+    pair = translator.model.loaded_for((translator.info.source_language, translator.info.target_language))
     sentences = segment_text(text, pair.tokenizers, pair.segmentation_for(options))
     return [value for sentence in sentences for value in sentence.values]
 
@@ -155,7 +155,7 @@ async def main() -> None:
     rows: list[tuple[str, ...]] = []
     for folder in options.bundles:
         translator = open_translator(load_bundle(folder))
-        await translator.start()
+        await translator.model.start()
         for source, target in translator.info.pairs:
             view = translator.for_pair(source, target)
             terms, usual, made_up = sentences_with_terms(source, target, options.terms // 2)
@@ -168,7 +168,7 @@ async def main() -> None:
                 found = await measure(view, samples, TranslationOptions(beam_size=options.beam, glossary=glossary))
                 rows.append((f"`{translator.name}` {source} → {target}, {kind}", *found.cells()))
                 print(*rows[-1], *found.wrong[: options.show], sep="\n    ", flush=True)  # noqa: T201
-        await translator.stop(1)
+        await translator.model.stop(1)
     print(markdown(["", "sentences", "right, %", "chrF", "ms a sentence"], rows))  # noqa: T201
 
 

@@ -49,7 +49,7 @@ class LocalBackend:
     async def load(cls, model: str | None, options: LoadOptions) -> Self:
         """Load and warm up a model: a bundle's folder, its name, or an architecture of a pair; raise EngineError."""
         legs = await asyncio.to_thread(_open, model, options)
-        await asyncio.gather(*(leg.start() for leg in legs))
+        await asyncio.gather(*(leg.model.start() for leg in legs))
         return cls(legs)
 
     async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[Translated]:
@@ -91,7 +91,7 @@ class LocalBackend:
 
     async def close(self) -> None:
         """Stop the threads of the models and free their memory."""
-        await asyncio.gather(*(leg.stop(0.0) for leg in self._legs))
+        await asyncio.gather(*(leg.model.stop(0.0) for leg in self._legs))
 
     def _leg(self, pair: Pair | None) -> engine.Translator:
         """Return the model that translated a sentence of this pair; raise InvalidOption if that is not known."""

@@ -56,7 +56,7 @@ class Worker:
         self.options = TranslationOptions(beam_size or decoding.beam_size, decoding.length_penalty)
         self.translator = open_translator(bundle, EngineSettings(settings, WorkerSettings(budget))).for_pair(*pair)
         self.loop = asyncio.new_event_loop()
-        self.loop.run_until_complete(self.translator.start())
+        self.loop.run_until_complete(self.translator.model.start())
 
     def __call__(self, batch: Columns) -> Columns:
         """Translate a batch of numbered lines; each row names the worker, its start and end, and its CPU time."""

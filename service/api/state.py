@@ -90,7 +90,8 @@ class Service:
                     "Send two requests, or leave it out."
                 )
             info = legs[0].info
-            model = self.registry.resolve(info.target_language, info.source_language)
+            back = info.target_language, info.source_language
+            self.registry.resolve(*back)
         except (InvalidOption, UnsupportedLanguage, UnsupportedPair) as error:
             if effort is None:  # by the setting: where it is possible
                 return None
@@ -102,6 +103,7 @@ class Service:
             ) from None
 
         async def scores(pairs: Sequence[tuple[str, str]], deadline: float | None) -> list[float]:
+            model = self.registry.resolve(*back)  # now: it may have been replaced since the request began
             return [each.score for each in await model.score_batch(pairs, deadline=deadline)]
 
         return scores

@@ -25,6 +25,7 @@ from service.engine import (
     TranslationOptions,
     formality_note,
     in_other_register,
+    kept,
     translate_in_legs,
 )
 from service.logs import describe_exception, get_logger
@@ -76,12 +77,14 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> list[A
         model = job.fields.model or service.best_model(job.fields.effort, pair)
         legs, failed = service.legs(*pair, model), service.failure_warnings(pair, model)
         context.record_legs([leg.info for leg in legs])
-        glossary = await service.glossary(job.fields.glossary, pair, legs)
-        back = service.way_back(job.fields.effort, legs)
-        options = replace(job.options, glossary=glossary, back=back) if glossary or back else job.options
         own = [found[number] for number in numbers]
         texts = [job.texts[number] for number in numbers]
-        for each, translation in zip(own, await _translate(legs, job.html, texts, options, deadline.at), strict=True):
+        with kept(legs):
+            glossary = await service.glossary(job.fields.glossary, pair, legs)
+            back = service.way_back(job.fields.effort, legs)
+            options = replace(job.options, glossary=glossary, back=back) if glossary or back else job.options
+            translations = await _translate(legs, job.html, texts, options, deadline.at)
+        for each, translation in zip(own, translations, strict=True):
             each.translation, each.warnings = translation, [*failed]
         if options.formality != "default":
             languages = legs[-1].info.source_language, legs[-1].info.target_language

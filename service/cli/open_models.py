@@ -79,11 +79,11 @@ class OpenedModels:
 
     async def start(self) -> None:
         """Start the workers and warm them up."""
-        await asyncio.gather(*(leg.start() for leg in self.legs))
+        await asyncio.gather(*(leg.model.start() for leg in self.legs))
 
     async def stop(self) -> None:
         """Stop the workers."""
-        await asyncio.gather(*(leg.stop(0.0) for leg in self.legs))
+        await asyncio.gather(*(leg.model.stop(0.0) for leg in self.legs))
 
 
 def open_models(options: BulkOptions) -> OpenedModels:

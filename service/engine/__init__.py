@@ -68,11 +68,6 @@ from service.engine.languages.tags import Languages as Languages
 from service.engine.languages.tags import Pair as Pair
 from service.engine.languages.tags import canonical as canonical
 from service.engine.languages.tags import pairs_of as pairs_of
-from service.engine.lazy.memory import MEBIBYTE as MEBIBYTE
-from service.engine.lazy.memory import expected_bytes as expected_bytes
-from service.engine.lazy.memory import map_large_blocks as map_large_blocks
-from service.engine.lazy.memory import release_memory as release_memory
-from service.engine.lazy.memory import trim_memory as trim_memory
 from service.engine.loader import EngineHost as EngineHost
 from service.engine.loader import EngineSettings as EngineSettings
 from service.engine.loader import LoadedWorker as LoadedWorker
@@ -91,6 +86,11 @@ from service.engine.model_info import ModelInfo as ModelInfo
 from service.engine.model_info import ModelState as ModelState
 from service.engine.model_info import ModelStateName as ModelStateName
 from service.engine.model_info import WorkerState as WorkerState
+from service.engine.opening.memory import MEBIBYTE as MEBIBYTE
+from service.engine.opening.memory import expected_bytes as expected_bytes
+from service.engine.opening.memory import map_large_blocks as map_large_blocks
+from service.engine.opening.memory import release_memory as release_memory
+from service.engine.opening.memory import trim_memory as trim_memory
 from service.engine.registry import Registry as Registry
 from service.engine.scheduling.admission import QueueStatus as QueueStatus
 from service.engine.scheduling.admission import WorkerStatus as WorkerStatus
@@ -115,6 +115,7 @@ from service.engine.thread_pools import in_daemon_thread as in_daemon_thread
 from service.engine.translation.legs import TextTranslator as TextTranslator
 from service.engine.translation.legs import Translates as Translates
 from service.engine.translation.legs import check_room as check_room
+from service.engine.translation.legs import kept as kept
 from service.engine.translation.legs import translate_in_legs as translate_in_legs
 from service.engine.translation.translator import Translator as Translator
 from service.engine.types import MAX_LENGTH_PENALTY as MAX_LENGTH_PENALTY

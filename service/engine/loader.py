@@ -9,18 +9,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, TypeVar
 
-from service.bundle.limits import WRAP_TOKENS
-from service.bundle.load import Bundle
+from service.bundle.load import Bundle, check_unchanged
 from service.bundle.repository import in_gallery
 from service.engine.cores import own_cores
+from service.engine.errors import NotEnoughMemory
 from service.engine.events import EventListener, ignore_event
 from service.engine.jobs import MAX_BEAM_SIZE
 from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.model_info import MemberInfo, ModelInfo
+from service.engine.opening.memory import MEBIBYTE, expected_bytes, map_large_blocks, resident_bytes
+from service.engine.opening.open_models import OpenModels
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.pending import DEFAULT_ROWS, MOST_SENTENCES, Budget, WorkerSettings
 from service.engine.scheduling.worker import Worker
 from service.engine.text.tokenizer import load_tokenizers
+from service.engine.thread_pools import Loads
+from service.engine.translation.loaded_pair import LoadedPair, pair_of_worker
+from service.engine.translation.served_model import Opening, ServedModel
 from service.engine.translation.translator import Translator
 
 AnyWorker = TypeVar("AnyWorker", bound=SentenceWorker, covariant=True)
@@ -92,12 +97,77 @@ def open_translator(
 ) -> Translator:
     """Load a bundle into memory and return its translator; raise the errors of `load_worker`."""
     settings = settings or EngineSettings()
-    manifest = bundle.manifest
-    tokenizers = load_tokenizers(bundle)
+
+    def load() -> LoadedPair:
+        return load_pair(bundle, settings, on_event, open_worker)
+
+    opening = Opening(bundle.folder, load, Loads(settings.load_seconds))
+    model = ServedModel(info_of(bundle, settings.model), opening, OpenModels())
+    model.load()
+    return Translator(model)
+
+
+def load_pair(
+    bundle: Bundle, settings: EngineSettings, on_event: EventListener, open_worker: WorkerFactory
+) -> LoadedPair:
+    """Load a bundle into memory, for its first pair; raise the errors of `load_worker`."""
+    manifest, tokenizers = bundle.manifest, load_tokenizers(bundle)
     worker, placement = open_worker(bundle, settings, on_event)
-    wrap_tokens = manifest.decoding.wrap_tokens or WRAP_TOKENS
     info = info_of(bundle, settings.model, placement)
-    return Translator(manifest, info, tokenizers, worker, on_event, wrap_tokens)
+    return pair_of_worker(manifest, info, tokenizers, worker, on_event)
+
+
+class ModelOpener:
+    """Opens the models of one server, and keeps them below its memory limit."""
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        on_event: EventListener = ignore_event,
+        open_worker: WorkerFactory = load_worker,
+        host: "EngineHost | None" = None,
+    ) -> None:
+        """Set how models are opened, and where."""
+        self._settings, self._on_event, self._open_worker = settings, on_event, open_worker
+        self._host = host or EngineHost()
+        if settings.lazy:
+            map_large_blocks()
+        self._providers: tuple[str, ...] | None = None
+        self._base = 0  # bytes of memory without any model
+        self.loads = Loads(settings.load_seconds)
+        self.models = OpenModels(settings.memory_limit, self._resident)
+
+    def translator(self, bundle: Bundle) -> Translator:
+        """Return the translator of a bundle, whose model is closed.
+
+        Raise BundleIncompatible, DeviceUnavailable, or NotEnoughMemory if it would not fit even alone.
+        """
+        if self._providers is None:
+            self._providers = tuple(self._host.providers())
+            self._base = self._resident()
+        settings = self._settings
+        placement = place_among(self._providers, bundle.manifest.graphs, settings.model)
+
+        def load() -> LoadedPair:
+            check_unchanged(bundle)  # its files are checked now, and the manifest may have been replaced
+            return load_pair(bundle, settings, self._on_event, self._open_worker)
+
+        expected = expected_bytes(bundle, placement, self._host.engines)
+        self._require_room(bundle, expected)
+        opening = Opening(bundle.folder, load, self.loads, expected, settings.lazy, self._host.alive)
+        return Translator(ServedModel(info_of(bundle, settings.model, placement), opening, self.models))
+
+    def _resident(self) -> int:
+        return resident_bytes(self._host.process_ids())
+
+    def _require_room(self, bundle: Bundle, expected: int) -> None:
+        limit = self._settings.memory_limit
+        if limit is not None and self._base + expected > limit:
+            own, needed, most = (round(value / MEBIBYTE) for value in (self._base, expected, limit))
+            raise NotEnoughMemory(
+                f"{bundle.folder}: it needs about {needed} MiB, and the server itself {own} MiB, but the memory limit "
+                f"is {most} MiB; raise the limit, or remove the bundle from the folder."
+            )
 
 
 def info_of(bundle: Bundle, settings: ModelSettings, placement: Placement | None = None) -> ModelInfo:

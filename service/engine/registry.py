@@ -2,23 +2,20 @@
 
 import asyncio
 import logging
-import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
-from service.bundle.load import Bundle, load_bundle, read_bundle
+from service.bundle.load import read_bundle
 from service.bundle.repository import BundleEntry, Change, find_bundles, load_entry, scan_bundles
 from service.engine.errors import BundleMissing, EngineError, EngineFailure, LastModel, UnknownModel, without_frames
 from service.engine.events import EventListener, ignore_event
 from service.engine.languages.pairs import Pairs
 from service.engine.languages.tags import Languages
-from service.engine.lazy.translator import LazyLoader, LazyTranslator
-from service.engine.loader import EngineHost, EngineSettings, WorkerFactory, load_worker, open_translator
+from service.engine.loader import EngineHost, EngineSettings, ModelOpener, WorkerFactory, load_worker
 from service.engine.model_info import ModelInfo, ModelState, ModelStateName
-from service.engine.thread_pools import Loads, in_daemon_thread
+from service.engine.thread_pools import in_daemon_thread
+from service.engine.translation.served_model import ServedModel
 from service.engine.translation.translator import Translator
-
-AnyTranslator = Translator | LazyTranslator
 
 STATE_REASONS: dict[ModelStateName, str] = {
     "ready": "",
@@ -47,47 +44,45 @@ class Registry:
         """Store where the models are, how they are loaded, and where they run; `load` reads the folder."""
         self._models_dir = models_dir
         self._settings = settings or EngineSettings()
-        self._on_event = on_event
-        self._open_worker = open_worker
         self._host = host or EngineHost()
-        self._lazy = LazyLoader(self._settings, on_event, open_worker, host) if self._settings.lazy else None
-        self._translators: tuple[AnyTranslator, ...] = ()
-        self._pairs: Pairs[AnyTranslator] | None = None
-        self._replaced: weakref.WeakSet[AnyTranslator] = weakref.WeakSet()  # they finish their running requests
+        self._opener = ModelOpener(self._settings, on_event, open_worker, self._host)
+        self._loads = self._opener.loads
+        self._translators: tuple[Translator, ...] = ()
+        self._pairs: Pairs[Translator] | None = None
+        self._replaced: list[ServedModel] = []  # they finish their running requests
         self._refused: dict[str, EngineError] = {}  # by the name of the bundle; the latest reason
         self._started = False
         self._changing: dict[str, asyncio.Lock] = {}  # by name, so that a bundle that hangs does not delay others
-        self._loads = Loads(self._settings.load_seconds)
 
     @property
-    def translators(self) -> Sequence[AnyTranslator]:
+    def translators(self) -> Sequence[Translator]:
         """Return the loaded translators, in the order of their names."""
         return self._translators
 
     @property
     def ready(self) -> bool:
         """Return whether all models have been started and at least one of them accepts requests now."""
-        return self._started and any(translator.ready for translator in self._translators)
+        return self._started and any(model.ready for model in self._served_models())
 
     @property
     def dead(self) -> bool:
         """Return whether every model has failed permanently, so that the process should be replaced."""
-        return bool(self._translators) and all(translator.dead for translator in self._translators)
+        return bool(self._translators) and all(model.dead for model in self._served_models())
 
     @property
     def stalled(self) -> bool:
         """Return whether every model that has not failed is stalled."""
-        left = [translator for translator in self._translators if not translator.dead]
-        return bool(left) and all(translator.stalled for translator in left)
+        left = [model for model in self._served_models() if not model.dead]
+        return bool(left) and all(model.stalled for model in left)
 
     def states(self) -> list[ModelState]:
         """Return the state of every served model, and of the bundles that were refused at the last check."""
         served = {
-            translator.name: ModelState(
-                *(translator.name, translator.info.version, translator.state, STATE_REASONS[translator.state]),
-                last_used=translator.last_used,
+            model.name: ModelState(
+                *(model.name, model.info.version, model.serving_state, STATE_REASONS[model.serving_state]),
+                last_used=model.last_used,
             )
-            for translator in self._translators
+            for model in self._served_models()
         }
         refused = {
             name: ModelState(name, "", "refused", error.message)
@@ -98,31 +93,31 @@ class Registry:
         return [every[name] for name in sorted(every)]
 
     def load(self) -> None:
-        """Load every bundle of the folder, lazily only its manifest; raise BundleError or DeviceUnavailable."""
-        read = load_bundle if self._lazy is None else read_bundle
-        bundles = find_bundles(self._models_dir, read, gallery=self._settings.gallery)
+        """Read the folder, and load its models unless loading is lazy; raise BundleError or DeviceUnavailable."""
+        bundles = find_bundles(self._models_dir, read_bundle, gallery=self._settings.gallery)
         for name in self._settings.default_models:
             if all(bundle.manifest.name != name for bundle in bundles):
                 raise BundleMissing(
                     f"{self._models_dir}: there is no bundle named {name} in it, as default_models says."
                 )
-        self._translators = tuple(self._open(bundle) for bundle in bundles)
+        translators = tuple(self._opener.translator(bundle) for bundle in bundles)
+        if not self._settings.lazy:
+            for translator in translators:
+                translator.model.load()
+        self._translators = translators
 
     async def start(self) -> None:
-        """Load the models that are not loaded yet, start the workers and warm them up, unless loading is lazy."""
+        """Read the folder if that is still to be done, and warm up what is loaded."""
         self._host.receive_on(asyncio.get_running_loop())
         if not self._translators:
             await in_daemon_thread(self.load, "loading")
-        if self._lazy is None:
-            await asyncio.gather(*(translator.start() for translator in self._translators))
+        await asyncio.gather(*(model.start() for model in self._served_models() if model.state == "open"))
         self._started = True
 
     async def stop(self, drain: float) -> None:
         """Stop the workers; running requests may finish within `drain` seconds."""
-        if self._lazy is not None:
-            await self._lazy.models.stop()
-        every = [*self._translators, *self._replaced]
-        await asyncio.gather(*(translator.stop(drain) for translator in every))
+        await self._opener.models.stop()
+        await asyncio.gather(*(model.stop(drain) for model in [*self._served_models(), *self._replaced]))
 
     async def reload(self, name: str | None = None) -> list[Change]:
         """Serve the bundles that are new or changed in the folder, or only the bundle of this name.
@@ -175,18 +170,21 @@ class Registry:
 
     async def _reload_entry(self, found: BundleEntry, owners: dict[str, Path], only: bool) -> Change:
         """Load one bundle unless it is served already; a closed one is opened if `only` it is requested."""
-        served = self._served().get(found.name)
+        served = next((model for model in self._served_models() if model.name == found.name), None)
         digest = "" if served is None else served.info.digest
         if served is not None and not served.dead and found.digest == digest and owners[found.name] == found.path:
-            if only and isinstance(served, LazyTranslator):
+            if only:
                 try:
-                    await self._loads.in_time(served.start(), found.path)
+                    await self._start(served, found.path)
                 except EngineError as error:
                     return Change(found.name, "refused", digest, error)
             return Change(found.name, "unchanged", digest)
         try:
-            translator = await self._loads.run(found.name, found.path, lambda: self._open(load_entry(found, owners)))
-            await self._loads.in_time(translator.start(), found.path)
+            translator = await self._loads.in_time(
+                in_daemon_thread(lambda: self._opener.translator(load_entry(found, owners, read_bundle)), "reading"),
+                found.path,
+            )
+            await self._start(translator.model, found.path)
         except Exception as error:
             # A fault of one bundle must not affect requests to the others.
             if not isinstance(error, EngineError):
@@ -198,24 +196,32 @@ class Registry:
         self._put(translator.name, translator)
         return Change(translator.name, "added" if served is None else "replaced", translator.info.digest)
 
+    async def _start(self, model: ServedModel, path: Path) -> None:
+        """Open a model; if that fails, also in time, it is not served and leaves the memory. Raise EngineError."""
+        try:
+            await self._loads.in_time(model.start(), path, steps=2)  # it is loaded and warmed up
+        except BaseException:
+            if model not in self._served_models():
+                model.retire()
+            raise
+
     def _lock(self, name: str) -> asyncio.Lock:
         """Return the lock of one name, which allows one change of that name at a time."""
         return self._changing.setdefault(name, asyncio.Lock())
 
-    def _open(self, bundle: Bundle) -> AnyTranslator:
-        if self._lazy is not None:
-            return self._lazy.translator(bundle)
-        return open_translator(bundle, self._settings, self._on_event, self._open_worker)
+    def _served_models(self) -> list[ServedModel]:
+        return [translator.model for translator in self._translators]
 
-    def _served(self) -> dict[str, AnyTranslator]:
+    def _served(self) -> dict[str, Translator]:
         return {translator.name: translator for translator in self._translators}
 
-    def _put(self, name: str, translator: AnyTranslator | None) -> None:
-        """Set the translator of a name, or remove it; the previous one lives as long as a request uses it."""
+    def _put(self, name: str, translator: Translator | None) -> None:
+        """Set the translator of a name, or remove it; the previous one closes when no request keeps it."""
         served = self._served()
         old = served.pop(name, None)
         if old is not None:
-            self._replaced.add(old)
+            self._replaced = [model for model in self._replaced if model.state != "closed"] + [old.model]
+            old.model.retire()
         if translator is not None:
             served[name] = translator
         self._translators = tuple(served[each] for each in sorted(served))
@@ -229,7 +235,7 @@ class Registry:
         """Return the languages of the models that are served."""
         return Languages.of(self.models())
 
-    def resolve(self, source: str, target: str, model: str | None = None) -> AnyTranslator:
+    def resolve(self, source: str, target: str, model: str | None = None) -> Translator:
         """Return the translator for a pair: that of the model or architecture, else the default; see Pairs.resolve."""
         return self._served_pairs().resolve(source, target, model)
 
@@ -246,7 +252,7 @@ class Registry:
         failed = self._served_pairs().failed_default(source, target)
         return None if failed is None else failed.name
 
-    def _served_pairs(self) -> Pairs[AnyTranslator]:
+    def _served_pairs(self) -> Pairs[Translator]:
         if self._pairs is None or self._pairs.served is not self._translators:
             self._pairs = Pairs(self._translators, self._settings.default_models)
         return self._pairs

@@ -75,8 +75,13 @@ class Loads:
         self._seconds = seconds
         self._running: set[str] = set()  # also after the wait for it was given up
 
-    async def run(self, name: str, path: Path, load: Callable[[], Result]) -> Result:
-        """Load in a thread; raise EngineFailure while an earlier attempt to load the same name hangs."""
+    async def run(
+        self, name: str, path: Path, load: Callable[[], Result], late: Callable[[Result], object] = lambda _result: None
+    ) -> Result:
+        """Load in a thread; raise EngineFailure while an earlier attempt to load the same name hangs.
+
+        What is loaded too late is given to `late`, which frees it.
+        """
         if name in self._running:
             raise EngineFailure(f"{path}: an earlier attempt to load it hangs; restart the server to end it.")
 
@@ -87,21 +92,24 @@ class Loads:
                 self._running.discard(name)
 
         self._running.add(name)
-        return await self.in_time(in_daemon_thread(work, "loading"), path)
+        return await self.in_time(in_daemon_thread(work, "loading", late), path)
 
-    async def in_time(self, work: Coroutine[Any, Any, Result], path: Path) -> Result:
-        """Wait for work on a bundle for a limited time; raise EngineFailure after it."""
+    async def in_time(self, work: Coroutine[Any, Any, Result], path: Path, steps: int = 1) -> Result:
+        """Wait for work on a bundle for the time of so many steps; raise EngineFailure after it."""
         try:
-            async with asyncio.timeout(self._seconds + GRACE_SECONDS):  # a hanging engine process has its own limit
+            # A hanging engine process has its own limit, which ends first.
+            async with asyncio.timeout(steps * (self._seconds + GRACE_SECONDS)):
                 return await work
         except TimeoutError:
             raise EngineFailure(f"{path}: it was not loaded and warmed up within {self._seconds:g} seconds.") from None
 
 
-async def in_daemon_thread(work: Callable[[], Result], name: str) -> Result:
+async def in_daemon_thread(
+    work: Callable[[], Result], name: str, late: Callable[[Result], object] = lambda _result: None
+) -> Result:
     """Do work that may never end in a daemon thread of its own, so that no other work waits for it.
 
-    Cancellation ends the wait; the thread continues, and its result is dropped.
+    Cancellation ends the wait; the thread continues, and its result is given to `late`.
     """
     future: Future[Result] = Future()
 
@@ -114,6 +122,8 @@ async def in_daemon_thread(work: Callable[[], Result], name: str) -> Result:
         else:
             if future.set_running_or_notify_cancel():
                 future.set_result(result)
+            else:
+                late(result)
 
     threading.Thread(target=contextvars.copy_context().run, args=(run,), name=name, daemon=True).start()
     return await asyncio.wrap_future(future)

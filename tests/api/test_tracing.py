@@ -20,9 +20,8 @@ from service.tracing import TracingError, start_tracing
 from service.tracing.otel import OpenTelemetry, open_tracing
 from tests.support.api_client import Client, calling
 from tests.support.fake_engine import DummyRegistry, info_of, service_of
-from tests.support.fake_worker import MirrorWorker
+from tests.support.fake_worker import MirrorWorker, served_by
 from tests.support.manifests import manifest_document
-from tests.support.vocabulary import small_tokenizers
 
 TEXT = {"q": "I lost my secret. He lost it.", "source": "en", "target": "fr"}
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -53,8 +52,8 @@ async def client(spans: InMemorySpanExporter, worker: MirrorWorker) -> AsyncIter
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
     tracing, registry = OpenTelemetry(provider), Registry()
-    described = parse_manifest(manifest_document()), info_of("transformer-en-fr"), small_tokenizers()
-    registry.translator = Translator(*described, worker, tracing.listening(Metrics().record))
+    described = parse_manifest(manifest_document()), info_of("transformer-en-fr")
+    registry.translator = served_by(worker, *described, tracing.listening(Metrics().record))
     async with calling(create_app(service_of(registry, Settings(body_limit=20_000), tracing=tracing))) as client:
         yield client
     provider.shutdown()

@@ -89,12 +89,12 @@ def translated(model: str, segments: Sequence[str]) -> list[str]:
     async def run() -> list[str]:
         settings = EngineSettings(ModelSettings(device="cpu"), WorkerSettings(Budget()))
         translator = open_translator(load_bundle(MODELS / model), settings)
-        await translator.start()
+        await translator.model.start()
         try:
             found = await translate_segments([translator], segments, TranslationOptions(beam_size=1))
             return [each.text for each in found]
         finally:
-            await translator.stop(0.0)
+            await translator.model.stop(0.0)
 
     return asyncio.run(run())
 

@@ -34,6 +34,6 @@ def write_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
 def shipped(request: pytest.FixtureRequest) -> Iterator[Translator]:
     """Return a shipped model: transformer-en-fr, unless a test file names others."""
     translator = open_translator(load_bundle(MODELS / getattr(request, "param", "transformer-en-fr")))
-    asyncio.run(translator.start())
+    asyncio.run(translator.model.start())
     yield translator
-    asyncio.run(translator.stop(1))
+    asyncio.run(translator.model.stop(1))

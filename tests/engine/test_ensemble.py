@@ -25,9 +25,9 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translator]:
         shutil.copytree(MODELS / name, folder / name)
     made = write_ensemble([folder / name for name in NAMES], folder / "ensemble-en-fr", default=False)
     translator = open_translator(made)
-    asyncio.run(translator.start())
+    asyncio.run(translator.model.start())
     yield translator
-    asyncio.run(translator.stop(1))
+    asyncio.run(translator.model.stop(1))
 
 
 async def test_values_and_alternatives_and_details_are_those_of_one_search(ensemble: Translator) -> None:
@@ -56,7 +56,7 @@ async def test_forced_scores_are_between_those_of_its_members_or_above(ensemble:
         member = open_translator(load_bundle(MODELS / name))
         [scored] = await member.score_batch([pair])
         own.append(scored.token_logprobs)
-        await member.stop(1)
+        await member.model.stop(1)
     assert (np.array(together.token_logprobs) > np.mean(own, axis=0) - 1e-5).all()
     np.testing.assert_allclose(together.token_logprobs, np.mean(own, axis=0), atol=0.2)
 
@@ -72,7 +72,7 @@ async def test_attention_is_that_of_the_member_that_is_named(ensemble: Translato
     for name, found in zip(NAMES, maps, strict=True):
         member = open_translator(load_bundle(MODELS / name))
         alone = await member.attention(TEXT, text, AttentionOptions())
-        await member.stop(1)
+        await member.model.stop(1)
         np.testing.assert_allclose(found.weights, alone.weights, atol=1e-5)
         assert found.alignment == alone.alignment
 

@@ -92,7 +92,8 @@ async def test_scores_of_a_changed_end_are_those_of_what_is_written(
     shipped: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search reads an exclamation, so that its translation ends as one, whatever the model makes of a command."""
-    worker, exclamation = shipped._pair.worker, shipped._pair.tokenizers.source.encode("Open the door!")
+    async with shipped.model.use(("en", "fr")) as pair:
+        worker, exclamation = pair.worker, pair.tokenizers.source.encode("Open the door!")
     submit = worker.submit_all
     monkeypatch.setattr(
         worker, "submit_all", lambda jobs: submit([replace(job, source_ids=exclamation) for job in jobs])

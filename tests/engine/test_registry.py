@@ -259,15 +259,15 @@ async def test_a_model_of_several_source_languages_serves_each_pair_with_one_wor
     assert (german.name, french.name) == ("transformer-de-en", "transformer-de-en")
     assert (german.info.source_language, french.info.source_language) == ("de", "fr")
     assert registry.resolve("fr", "en").name == "bahdanau-fr-en"  # measured, the other is not
-    assert german.ready
-    assert french.ready
+    assert german.model.ready
+    assert french.model.ready
     for translator in (german, french):
         [translation] = await translator.translate(["ab. ba."], TranslationOptions(beam_size=1))
         assert translation.text == "ab. ba."
     with pytest.raises(UnsupportedPair):
         registry.resolve("de", "fr")
     await registry.stop(drain=1.0)
-    assert not french.ready
+    assert not french.model.ready
 
 
 async def test_a_request_for_one_source_language_outlives_an_exchange(tmp_path: Path, write_model: WriteModel) -> None:
@@ -275,11 +275,14 @@ async def test_a_request_for_one_source_language_outlives_an_exchange(tmp_path: 
     registry = Registry(tmp_path)
     await registry.start()
     french = registry.resolve("fr", "en")
-    write_model("transformer-de-en", version="2", source_language="de", target_language="en")
-    changes = await registry.reload()
-    assert [change.outcome for change in changes] == ["replaced"]
-    [translation] = await french.translate(["ab."], TranslationOptions(beam_size=1))  # by the worker of version 1
-    assert translation.text == "ab."
+    with french.keep():  # as a request does
+        write_model("transformer-de-en", version="2", source_language="de", target_language="en")
+        changes = await registry.reload()
+        assert [change.outcome for change in changes] == ["replaced"]
+        [translation] = await french.translate(["ab."], TranslationOptions(beam_size=1))  # by the worker of version 1
+        assert translation.text == "ab."
+    with pytest.raises(NotReady, match="replaced or unloaded"):
+        await french.translate(["ab."])
     with pytest.raises(UnsupportedLanguage):
         registry.resolve("fr", "en")
     await registry.stop(drain=1.0)

@@ -54,7 +54,7 @@ async def test_what_is_new_or_changed_is_served_and_the_rest_is_left_alone(
     assert outcomes(await registry.reload()) == {DE: "added", FR: "unchanged"}
     assert await registry.unused() == []
     assert registry.resolve("en", "fr") is untouched
-    assert registry.resolve("en", "de").ready
+    assert registry.resolve("en", "de").model.ready
     write_model(FR, version="2")
     [change] = await registry.reload(FR)
     new = registry.resolve("en", "fr").info
@@ -250,7 +250,7 @@ async def test_a_bundle_that_has_gone_is_served_until_it_is_unloaded(
     await registry.reload()
     shutil.rmtree(tmp_path / DE)
     assert outcomes(await registry.reload()) == {FR: "unchanged", DE: "missing"}
-    assert registry.resolve("en", "de").ready
+    assert registry.resolve("en", "de").model.ready
     with pytest.raises(BundleMissing, match="no bundle named"):
         await registry.reload(DE)
     await registry.unload(DE)

@@ -129,7 +129,7 @@ async def test_text_that_is_no_text_is_refused(translator: Translator, text: str
 
 async def test_a_full_queue_refuses_all_but_what_the_cache_knows(worker: MirrorWorker) -> None:
     translator = translator_of(CachedWorker(worker, ResultCache(1 << 20), "scope", "model", ignore_event))
-    await translator.start()
+    await translator.model.start()
     first = await translator.translate(["I lost. He's calm."])
     worker.error = Overloaded("full", 3.0)
     assert await translator.translate(["I lost. He's calm."]) == first
@@ -181,17 +181,17 @@ async def test_a_deadline_ends_the_wait_even_for_a_worker_that_hangs(
 async def test_it_is_ready_once_warm_and_not_when_its_worker_hangs_or_stops(
     translator: Translator, worker: MirrorWorker
 ) -> None:
-    assert not translator.ready
-    await translator.start()
-    assert (translator.ready, translator.dead) == (True, False)
+    assert not translator.model.ready
+    await translator.model.start()
+    assert (translator.model.ready, translator.model.dead) == (True, False)
     assert {job.search.beam_size for job in worker.jobs} == {1, 4}
     assert not worker.forced  # its graph takes memory that a server that only translates saves
     worker.heartbeat -= 3600
-    assert (translator.ready, translator.dead) == (False, False)
+    assert (translator.model.ready, translator.model.dead) == (False, False)
     worker.heartbeat += 3600
     worker.state = WorkerState.DEAD
-    assert (translator.ready, translator.dead) == (False, True)
-    await translator.stop(1.5)
+    assert (translator.model.ready, translator.model.dead) == (False, True)
+    await translator.model.stop(1.5)
     assert worker.stopped_with == 1.5
 
 

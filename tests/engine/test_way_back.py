@@ -17,9 +17,9 @@ TEXT = "The little dog sleeps in the garden at 10:45."
 @pytest.fixture(scope="module")
 def translator() -> Iterator[Translator]:
     translator = open_translator(load_bundle(MODELS / "transformer-en-fr"))
-    asyncio.run(translator.start())
+    asyncio.run(translator.model.start())
     yield translator
-    asyncio.run(translator.stop(1))
+    asyncio.run(translator.model.stop(1))
 
 
 class Back:

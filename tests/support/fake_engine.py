@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -110,6 +111,9 @@ class DummyTranslator:
 
     def check_room(self, deadline: float | None = None) -> None:
         """There always is."""
+
+    def keep(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     async def translate(
         self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None

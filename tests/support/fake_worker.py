@@ -3,13 +3,15 @@
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
-from service.bundle.manifest import parse_manifest
+from service.bundle.manifest import Manifest, parse_manifest
 from service.engine.attention.selection import check_size, selected_scores
 from service.engine.errors import EngineError
+from service.engine.events import EventListener, ignore_event
 from service.engine.jobs import (
     FinishReason,
     FloatArray,
@@ -20,8 +22,12 @@ from service.engine.jobs import (
     SentenceResult,
 )
 from service.engine.model_info import ModelInfo, WorkerState
+from service.engine.opening.open_models import OpenModels
 from service.engine.scheduling.admission import QueueStatus, WorkerStatus
 from service.engine.scheduling.interface import SentenceWorker
+from service.engine.thread_pools import Loads
+from service.engine.translation.loaded_pair import pair_of_worker
+from service.engine.translation.served_model import Opening, ServedModel
 from service.engine.translation.translator import Translator
 from tests.support.manifests import manifest_document
 from tests.support.vocabulary import small_tokenizers
@@ -135,4 +141,15 @@ def translator_of(worker: SentenceWorker, limit: int = 256, wrap_tokens: int | N
         *("transformer-en-fr", "1", "transformer", "en", "fr", "sha256:0", "int8", "cpu", "cpu", "none"),
         *(limit, limit, manifest.raw["attention"], manifest.card),
     )
-    return Translator(manifest, info, small_tokenizers(), worker, wrap_tokens=wrap_tokens)
+    decoding = replace(manifest.decoding, wrap_tokens=wrap_tokens or limit)
+    return served_by(worker, replace(manifest, decoding=decoding), info)
+
+
+def served_by(
+    worker: SentenceWorker, manifest: Manifest, info: ModelInfo, on_event: EventListener = ignore_event
+) -> Translator:
+    """Return a translator of this model whose sentences go to this worker; it is not warmed up."""
+    loaded = pair_of_worker(manifest, info, small_tokenizers(), worker, on_event)
+    model = ServedModel(info, Opening(Path(), lambda: loaded, Loads(1.0)), OpenModels())
+    model.load()
+    return Translator(model)

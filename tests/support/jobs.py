@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +37,9 @@ class Gate:
     info: ModelInfo = field(default_factory=lambda: info_of("transformer-en-fr"))
     errors: list[Exception] = field(default_factory=list)
     quality_of: Callable[[str], float] | None = None
+
+    def keep(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     async def translate(
         self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None

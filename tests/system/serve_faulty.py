@@ -11,7 +11,7 @@ import time
 from service.engine.jobs import IntArray
 from service.engine.model.decoder_state import CpuDecoderState
 from service.engine.model.interface import Candidates
-from service.engine.translation import translator
+from service.engine.translation import served_model
 from service.server import uvicorn_server as server
 from service.server.main import serve_models
 from service.settings import load_settings
@@ -35,7 +35,7 @@ def troubled_step(state: CpuDecoderState, tokens: IntArray) -> Candidates:
 
 def main(stalled_seconds: float) -> int:
     CpuDecoderState.step = troubled_step  # type: ignore[method-assign,assignment]
-    translator.STALLED_SECONDS = stalled_seconds
+    served_model.STALLED_SECONDS = stalled_seconds
     server.STALLED_SECONDS = stalled_seconds
     for number in TIMES:
         signal.signal(number, lambda kind, _: trouble.extend([kind] * TIMES[kind]))

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.engine.lazy.memory import MEBIBYTE, resident_bytes
+from service.engine.opening.memory import MEBIBYTE, resident_bytes
 from tests.support.made_up_bundles import write_copies, write_made_up_bundles
 from tests.support.server import ServerProcess, metric, running
 

@@ -15,7 +15,7 @@ from service.api.openapi import example, v2_operation_id
 from service.api.rendering import REPRESENTATIONS
 from service.api.request_body import JSON_LENGTH_HEADER
 from service.api.schemas.inference import InferenceRequest, InferenceResponse
-from service.engine import ModelInfo, UnknownModel
+from service.engine import ModelInfo, UnknownModel, kept
 
 router = APIRouter(
     prefix="/v2",
@@ -173,9 +173,10 @@ async def infer(info: ModelDep, wanted: InferenceRequest, service: ServiceDep, c
     fields = wanted.parameters
     pair = pair_of(fields, info)
     translator = service.registry.resolve(*pair, info.name)
-    glossary = await context.deadline.wait_for(service.glossary(fields.glossary, pair, [translator]))
-    options = search_options(fields, service.settings, glossary=glossary)
-    tensors = await context.deadline.wait_for(infer_with(translator, wanted, options, context.deadline.at))
+    with kept([translator]):
+        glossary = await context.deadline.wait_for(service.glossary(fields.glossary, pair, [translator]))
+        options = search_options(fields, service.settings, glossary=glossary)
+        tensors = await context.deadline.wait_for(infer_with(translator, wanted, options, context.deadline.at))
     head = {"model_name": info.name, "model_version": info.version}
     if wanted.id is not None:
         head["id"] = wanted.id

@@ -26,7 +26,7 @@ from service.api.schemas.attention import (
 )
 from service.api.sentence_attention import EMBEDDINGS, attention_map, embedder_of
 from service.api.state import Service
-from service.engine import AttentionMap, AttentionOptions, Pair, Translates, check_room
+from service.engine import AttentionMap, AttentionOptions, Pair, Translates, check_room, kept
 from service.figures.figure import comparable
 from service.figures.panels import Naming
 from service.figures.renderer import FigureRenderer
@@ -80,12 +80,13 @@ async def attention(
 
     async def make() -> Response:
         own = job
-        if before is not None:
-            check_room([before, translators[0]], deadline.at)
-            work = before.translate([job.text], job.options.translation, deadline=deadline.at)
-            [between] = await deadline.wait_for(work)
-            own = replace(job, text=between.text)
-        maps = await deadline.wait_for(_maps(translators, own, fields, deadline.at))
+        with kept([*translators, *([before] if before else [])]):
+            if before is not None:
+                check_room([before, translators[0]], deadline.at)
+                work = before.translate([job.text], job.options.translation, deadline=deadline.at)
+                [between] = await deadline.wait_for(work)
+                own = replace(job, text=between.text)
+            maps = await deadline.wait_for(_maps(translators, own, fields, deadline.at))
         naming = naming_of(shown, fields.other_text)
         return await deadline.wait_for(represent(maps, fields, naming, renderer))
 

@@ -36,6 +36,7 @@ from service.engine import (
     TextTranslator,
     TranslationOptions,
     ValueHandling,
+    kept,
     result_owner,
     trim_memory,
 )
@@ -238,18 +239,19 @@ class JobRunner:
         """Return a job as it is when it is done, and the translations of the segments of its document."""
         job = await self._with_source(job, segments)
         legs = self._engine.legs(job.detected or job.source, job.target, job.model)
-        glossary = await self._engine.glossary(job) if legs else None
-        progress = Progress(self.store, replace(job, segments=len(segments)), digest_of(legs, glossary))
-        if legs:
-            known = await progress.begin()
-            search = TranslationOptions(
-                beam_size=job.beam_size, values=self._options.values, glossary=glossary, formality=job.formality
-            )
-            translations = await translate_segments(
-                legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
-            )
-        else:
-            translations = [Translated(segment) for segment in segments]
+        with kept(legs):
+            glossary = await self._engine.glossary(job) if legs else None
+            progress = Progress(self.store, replace(job, segments=len(segments)), digest_of(legs, glossary))
+            if legs:
+                known = await progress.begin()
+                search = TranslationOptions(
+                    beam_size=job.beam_size, values=self._options.values, glossary=glossary, formality=job.formality
+                )
+                translations = await translate_segments(
+                    legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
+                )
+            else:
+                translations = [Translated(segment) for segment in segments]
         done = await TEXT_POOL.run(
             lambda: replace(
                 progress.job,

@@ -5,7 +5,8 @@ pivoted is in `languages.tags`.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -26,7 +27,10 @@ from service.engine.types import (
 
 
 class TextTranslator(Protocol):
-    """One loaded model for one pair, as far as texts are concerned."""
+    """One served model for one pair, as far as texts are concerned."""
+
+    def keep(self) -> AbstractContextManager[None]:
+        """Return a context inside which the model serves, even if it is replaced or unloaded."""
 
     @property
     def info(self) -> ModelInfo:
@@ -63,6 +67,15 @@ class Translates(TextTranslator, Protocol):
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
     ) -> Awaitable[list[SentenceDetail]]:
         """Score given translations (source, target), many at once."""
+
+
+@contextmanager
+def kept(legs: Iterable[TextTranslator]) -> Iterator[None]:
+    """Keep the models that a request or a job began with, until its end."""
+    with ExitStack() as stack:
+        for leg in legs:
+            stack.enter_context(leg.keep())
+        yield
 
 
 AnyLeg = TypeVar("AnyLeg", bound=Translates)

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from service.bundle.limits import WRAP_TOKENS
 from service.bundle.manifest import AlignmentHead, Manifest
 from service.engine.attention.selection import relocated
 from service.engine.errors import InvalidOption
-from service.engine.events import CallStage, EngineEvent, EventListener, StageDone
+from service.engine.events import CallStage, EngineEvent, EventListener, StageDone, ignore_event
 from service.engine.jobs import WeightSelection
 from service.engine.languages.tags import canonical
 from service.engine.model_info import ModelInfo
@@ -43,16 +44,14 @@ class LoadedPair:
 
     def with_languages(self, source_language: str, target_language: str) -> LoadedPair:
         """Return the model for another of its pairs; itself for a pair that it does not have."""
-        source = own_tag(source_language, self.info.sources)
-        target = own_tag(target_language, self.info.targets)
-        unchanged = (source, target) == (self.info.source_language, self.info.target_language)
-        if source is None or target is None or source == target or unchanged:
+        info = in_languages(self.info, source_language, target_language)
+        if info is self.info:
             return self
         return replace(
             self,
-            info=replace(self.info, source_language=source, target_language=target),
-            segmentation=replace(self.segmentation, language=source),
-            tokenizers=for_target(self.tokenizers, self.manifest, target),
+            info=info,
+            segmentation=replace(self.segmentation, language=info.source_language),
+            tokenizers=for_target(self.tokenizers, self.manifest, info.target_language),
         )
 
     def of_member(self, name: str | None) -> LoadedPair:
@@ -101,6 +100,36 @@ class LoadedPair:
         self.on_event(StageDone(self.name, stage, ended - began))
         self.on_event(CallStage(stage, began, ended, {}, self.name))
         return result
+
+
+def pair_of_worker(
+    manifest: Manifest,
+    info: ModelInfo,
+    tokenizers: Tokenizers,
+    worker: SentenceWorker,
+    on_event: EventListener = ignore_event,
+) -> LoadedPair:
+    """Return a loaded model for its first pair; longer sentences than the manifest says are wrapped."""
+    limit = manifest.limits.source_tokens
+    wrap_tokens = min(manifest.decoding.wrap_tokens or WRAP_TOKENS, limit)
+    return LoadedPair(
+        manifest=manifest,
+        info=info,
+        tokenizers=for_target(tokenizers, manifest, info.target_language),
+        worker=worker,
+        on_event=on_event,
+        align=relocated(manifest.attention.align),
+        segmentation=SegmentationOptions(manifest.source_language, wrap_tokens, limit),
+    )
+
+
+def in_languages(info: ModelInfo, source_language: str, target_language: str) -> ModelInfo:
+    """Return the description with another of its pairs; itself for a pair that it does not have."""
+    source, target = own_tag(source_language, info.sources), own_tag(target_language, info.targets)
+    unchanged = (source, target) == (info.source_language, info.target_language)
+    if source is None or target is None or source == target or unchanged:
+        return info
+    return replace(info, source_language=source, target_language=target)
 
 
 def own_tag(language: str, tags: tuple[str, ...]) -> str | None:

@@ -15,7 +15,7 @@ from service.engine_process.client.remote_worker import RemoteWorker
 from service.engine_process.client.restarts import Restarts
 from service.logs import describe_exception, get_logger
 
-STALLED_SECONDS = 30.0  # as in service.engine.translation.translator
+STALLED_SECONDS = 30.0  # as in service.engine.translation.served_model
 CHECK_SECONDS = 0.5  # between two checks of the workers
 HANG_SECONDS = 15.0  # time for a stalled model to recover after it is no longer ready
 SILENT_SECONDS = 5.0  # without a report: a thread of the process that does nothing else sends four a second

@@ -10,12 +10,10 @@ from service.engine.attention.quality_signals import coverage, repeats
 from service.engine.events import CallStage, EngineEvent, Measured
 from service.engine.jobs import Hypothesis, SentenceResult
 from service.engine.scheduling.interface import sentence_stages
-from service.engine.translation.translator import Translator
 from service.engine.types import AttentionOptions, TranslationOptions
 from tests.support.fake_engine import info_of
-from tests.support.fake_worker import MirrorWorker
+from tests.support.fake_worker import MirrorWorker, served_by
 from tests.support.manifests import manifest_document
-from tests.support.vocabulary import small_tokenizers
 
 
 @pytest.mark.parametrize(
@@ -71,9 +69,8 @@ class Listener:
 
 async def test_a_call_tells_its_stages_and_the_coverage_of_translations_whose_attention_was_asked_for() -> None:
     listener, manifest = Listener(), parse_manifest(manifest_document())
-    info = info_of("transformer-en-fr")
-    translator = Translator(manifest, info, small_tokenizers(), MirrorWorker(), listener.hear)
-    await translator.start()
+    translator = served_by(MirrorWorker(), manifest, info_of("transformer-en-fr"), listener.hear)
+    await translator.model.start()
     assert listener.coverage == [], "what it is warmed up with says nothing about translations"
     listener.stages.clear()
     await translator.translate(["I lost. He lost."])

@@ -75,6 +75,9 @@ async def test_attention_between_words(translator: Translator) -> None:
     assert sum(found.token_logprobs) / len(found.target_tokens) < found.score
 
 
+EN_FR = "en", "fr"
+
+
 @pytest.mark.parametrize("tokens", ["subword", "word"])
 async def test_the_row_of_a_token_that_no_step_reads_is_not_known(
     translator: Translator, monkeypatch: pytest.MonkeyPatch, tokens: TokenKind
@@ -82,8 +85,8 @@ async def test_the_row_of_a_token_that_no_step_reads_is_not_known(
     """Alignments that are read one step later: the last token has no such step."""
     options = AttentionOptions(tokens=tokens)
     assert (await translator.attention("I lost.", None, options)).step == "produce"
-    pair = translator._pair
-    monkeypatch.setattr(translator, "_pair", replace(pair, align=replace(pair.align, step="consume")))
+    async with translator.model.use(EN_FR) as pair:
+        monkeypatch.setitem(translator.model._pairs, EN_FR, replace(pair, align=replace(pair.align, step="consume")))
     found = await translator.attention("I lost.", None, options)
     assert found.step == "consume"
     assert np.isnan(found.weights[-1]).all()

@@ -47,9 +47,9 @@ def theirs(toy: Path) -> Any:
 @asynccontextmanager
 async def opened(bundle: Path) -> AsyncIterator[Translator]:
     translator = open_translator(load_bundle(bundle))
-    await translator.start()
+    await translator.model.start()
     yield translator
-    await translator.stop(5)
+    await translator.model.stop(5)
 
 
 @pytest.fixture

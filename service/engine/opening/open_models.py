@@ -1,6 +1,7 @@
 """Which models are open: each is opened at its first request, and closed when memory is needed and no request uses it.
 
-Everything here runs on the event loop. Models are opened in the order of their first waiting requests. Room is made by
+Everything here runs on the event loop. A model that was replaced or unloaded is closed when the last request that
+began with it has ended. Models are opened in the order of their first waiting requests. Room is made by
 closing the idle model that was used least recently. If no open model is idle, requests for closed ones wait. So that
 busy models cannot keep all others out, new requests for the one that was opened first wait behind them, too, once it
 has been open for a turn.
@@ -10,12 +11,20 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from service.engine.errors import DeadlineExceeded, EngineError, ModelNotOpened, NotReady, Overloaded, without_frames
-from service.engine.lazy.memory import MEBIBYTE
+from service.engine.errors import (
+    DeadlineExceeded,
+    EngineError,
+    EngineFailure,
+    ModelNotOpened,
+    NotReady,
+    Overloaded,
+    without_frames,
+)
+from service.engine.opening.memory import MEBIBYTE
 from service.engine.scheduling.admission import LONGEST_WAIT
 
 RETRY_SECONDS = 5.0  # after a failed opening, before the next attempt; meanwhile requests get the same error
@@ -37,7 +46,8 @@ class ManagedModel:
     state: Literal["closed", "opening", "open", "closing"] = "closed"
     users: int = 0  # running requests
     waiting: int = 0  # requests that wait for the opening
-    retired: bool = False  # no request can come any more
+    keepers: int = 0  # requests and jobs that began with it, and may use it again
+    retired: bool = False  # replaced or unloaded: it closes when nobody keeps it
     opened_at: float = 0.0
     used_at: float = 0.0
     last_used: float | None = None  # seconds since 1970, for people
@@ -67,7 +77,6 @@ class OpenModels:
         self._tasks: set[asyncio.Task[None]] = set()
         self._checked = 0.0
         self._stopping = False
-        self._loop: asyncio.AbstractEventLoop | None = None
 
     @contextlib.asynccontextmanager
     async def using(self, model: ManagedModel, deadline: float | None = None) -> AsyncIterator[None]:
@@ -75,16 +84,18 @@ class OpenModels:
 
         Raise ModelNotOpened, Overloaded (no room within half of the request's time), DeadlineExceeded or NotReady.
         """
-        while not self._is_usable(model):
-            await self._wait(model, deadline)
-        model.users += 1
-        self._touch(model)
-        try:
-            yield
-        finally:
-            model.users -= 1
-            self._touch(model)
-            self._released(model)
+        if model.retired and not model.keepers:
+            raise NotReady(f"The model {model.name} was replaced or unloaded; try again.")
+        with self.keeping(model):
+            while not self._is_usable(model):
+                await self._wait(model, deadline)
+            model.users += 1
+            model.used_at = self._clock()
+            try:
+                yield
+            finally:
+                model.users -= 1
+                model.used_at = self._clock()
 
     def check(self, model: ManagedModel) -> None:
         """Raise the error that a request for a closed model gets at once."""
@@ -103,16 +114,25 @@ class OpenModels:
         """Return whether the last opening failed so recently that no new attempt is made."""
         return model.error is not None and self._clock() < model.retry_at
 
-    def retire(self, model: ManagedModel) -> None:
-        """Close a model that nobody can use any more; finalisers call this in any thread."""
-
-        def close() -> None:
-            model.retired = True
+    @contextlib.contextmanager
+    def keeping(self, model: ManagedModel) -> Iterator[None]:
+        """Let those inside use a model again, even if it is replaced or unloaded; it may be closed for its memory."""
+        model.keepers += 1
+        try:
+            yield
+        finally:
+            model.keepers -= 1
             self._released(model)
 
-        if self._loop is not None:  # otherwise nothing was opened
-            with contextlib.suppress(RuntimeError):  # the event loop is closed
-                self._loop.call_soon_threadsafe(close)
+    def retire(self, model: ManagedModel) -> None:
+        """Close a model that was replaced, unloaded or refused, as soon as nobody uses or keeps it."""
+        model.retired = True
+        self._released(model)
+
+    def add_open(self, model: ManagedModel) -> None:
+        """Take a model that was loaded before the event loop ran."""
+        model.state, model.opened_at = "open", self._clock()
+        self._models.append(model)
 
     async def stop(self) -> None:
         """Open nothing any more; openings that have begun are awaited."""
@@ -164,12 +184,9 @@ class OpenModels:
         open_ones = [each for each in self._models if each.state == "open"]
         return model is min(open_ones, key=lambda each: each.opened_at)
 
-    def _touch(self, model: ManagedModel) -> None:
-        model.used_at, model.last_used = self._clock(), time.time()
-
     def _released(self, model: ManagedModel) -> None:
         """Use the end of a request to make room."""
-        if model.unused and (model.retired or model.failed()):
+        if model.unused and (model.failed() or (model.retired and not model.keepers)):
             self._close(model)
         elif self._queue:
             self._advance()
@@ -219,7 +236,6 @@ class OpenModels:
             self._close_idle()
 
     def _open(self, model: ManagedModel) -> None:
-        self._loop = asyncio.get_running_loop()
         model.state = "opening"
         self._models.append(model)
         self._start(self._opening(model))
@@ -234,17 +250,17 @@ class OpenModels:
         except Exception as error:
             if not isinstance(error, EngineError):
                 _LOG.exception("The model %s could not be opened", model.name)
-                error = EngineError(f"It could not be opened ({type(error).__name__}).")
+                error = EngineFailure(f"It could not be opened ({type(error).__name__}).")
             _LOG.error("The model %s was not opened: %s", model.name, error.message)
             model.error, model.retry_at = without_frames(error), self._clock() + RETRY_SECONDS
             model.state = "closed"
             self._models.remove(model)
         else:
             model.state, model.error, model.opened_at = "open", None, self._clock()
-            self._touch(model)
+            model.used_at = model.opened_at
         _announce(model)
-        if model.retired and model.unused:
-            self._close(model)
+        if model.retired:
+            self._released(model)
         self._advance()
         self._shrink()
 

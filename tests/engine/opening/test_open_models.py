@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 
 from service.engine.errors import DeadlineExceeded, NotReady, Overloaded
-from service.engine.lazy import open_models
-from service.engine.lazy.open_models import ManagedModel, OpenModels
+from service.engine.opening import open_models
+from service.engine.opening.open_models import ManagedModel, OpenModels
 from tests.support.polling import wait_until_async
 
 SIZE = 100

@@ -1,1 +1,0 @@
-"""Lazy loading: models are opened at their first use, and closed when memory runs short."""
