@@ -68,7 +68,7 @@ async def map_if_many(hypotheses: int, work: Callable[[Item], Result], items: It
 
 
 class Loads:
-    """Loads bundles in threads, each name once at a time: an earlier attempt may hang."""
+    """Loads bundles in threads, each bundle once at a time: an earlier attempt may hang."""
 
     def __init__(self, seconds: float) -> None:
         """Set the time for each step: to look at a bundle, to load it, to warm it up."""
@@ -76,22 +76,26 @@ class Loads:
         self._running: set[str] = set()  # also after the wait for it was given up
 
     async def run(
-        self, name: str, path: Path, load: Callable[[], Result], late: Callable[[Result], object] = lambda _result: None
+        self,
+        digest: str,
+        path: Path,
+        load: Callable[[], Result],
+        late: Callable[[Result], object] = lambda _result: None,
     ) -> Result:
-        """Load in a thread; raise EngineFailure while an earlier attempt to load the same name hangs.
+        """Load in a thread; raise EngineFailure while an earlier attempt to load the same bundle hangs.
 
         What is loaded too late is given to `late`, which frees it.
         """
-        if name in self._running:
+        if digest in self._running:
             raise EngineFailure(f"{path}: an earlier attempt to load it hangs; restart the server to end it.")
 
         def work() -> Result:
             try:
                 return load()
             finally:
-                self._running.discard(name)
+                self._running.discard(digest)
 
-        self._running.add(name)
+        self._running.add(digest)
         return await self.in_time(in_daemon_thread(work, "loading", late), path)
 
     async def in_time(self, work: Coroutine[Any, Any, Result], path: Path, steps: int = 1) -> Result:

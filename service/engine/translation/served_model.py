@@ -146,7 +146,9 @@ class ServedModel(ManagedModel):
     async def _open(self) -> None:
         """Check the files, load the model and warm it up; raise EngineError."""
         loads, folder = self._opening.loads, self._opening.folder
-        loaded = await loads.run(self.name, folder, self._opening.load, late=lambda loaded: loaded.worker.retire())
+        loaded = await loads.run(
+            self.info.digest, folder, self._opening.load, late=lambda loaded: loaded.worker.retire()
+        )
         try:
             await loads.in_time(warm_up(loaded), folder)
         except BaseException:
