@@ -32,7 +32,7 @@ class Bundle:
     @property
     def directions(self) -> list[str]:
         """Return its pairs as the names of test sets end, such as en-fr."""
-        sources = self.manifest.get("source_languages") or [self.manifest["source_language"]]
+        sources = self.manifest["source_languages"]
         return [f"{source}-{self.manifest['target_language']}" for source in sources]
 
     def score(self, test_set: str, direction: str, metric: str = "BLEU") -> float:

@@ -1,7 +1,8 @@
 """The manifest of an ensemble: it names other bundles, its members, and describes one model that they make together.
 
-An ensemble has no weights of its own. Its members stand in folders beside it, and their digests say which versions they
-are. Everything that its own manifest does not say is that of its members, in which they must agree.
+An ensemble has graphs, which run those of its members, and no weights of its own. Its members stand in folders beside
+it, and their digests say which versions they are. Everything that its own manifest does not say is that of its members,
+in which they must agree.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -26,7 +26,7 @@ class Bundle:
     members: tuple[Bundle, ...] = ()  # of an ensemble
 
     def path(self, file_name: str) -> Path:
-        """Return the path of one of the bundle's files; an ensemble has those of its first member."""
+        """Return the path of one of the bundle's files; of an ensemble, but for graphs, of its first member's."""
         return self.members[0].path(file_name) if self.members else self.folder / file_name
 
     @property

@@ -8,10 +8,8 @@ from typing import Any, Literal, TypedDict
 
 from service.bundle.confidence import Confidence
 
-FORMAT_VERSIONS = (1, 2, 3)
-"""Supported versions: version 2 has `source_languages`, a list, where version 1 has `source_language`, and it may have
-`targets`, `target_tokenizer`, `source_end`, `special_ids.unk`, `decoding.early_stopping` and
-`decoding.repetition_guard`. Version 3 is an ensemble (`service.bundle.ensemble`)."""
+FORMAT_VERSION = 4
+"""The only version that is read. In earlier ones the graphs were not those that run (ADR 48)."""
 MANIFEST_NAME = "manifest.json"
 TOKENIZER_NAME = "tokenizer.json"
 TARGET_TOKENIZER_NAME = "target_tokenizer.json"
@@ -61,7 +59,7 @@ class ArraySpec:
 
 @dataclass(frozen=True, slots=True)
 class GraphSet:
-    """The three graphs of one precision and the arrays that they exchange."""
+    """The graphs of one precision and the arrays that they exchange."""
 
     device: Literal["cpu", "cuda", "any"]
     encoder: str
@@ -69,6 +67,7 @@ class GraphSet:
     forced: str
     memory: tuple[ArraySpec, ...]
     state: tuple[ArraySpec, ...]
+    explain: str | None = None  # the forced graph with what weights are made of; None: there are no scores
     shortlist: str | None = None
 
 
@@ -185,7 +184,7 @@ def parse_manifest(document: dict[str, Any]) -> Manifest:
         name=document["name"],
         version=document["version"],
         architecture=document["architecture"],
-        source_languages=tuple(document.get("source_languages") or [document["source_language"]]),
+        source_languages=tuple(document["source_languages"]),
         targets=_parse_targets(document),
         special_ids=SpecialIds(**document["special_ids"]),
         vocabulary_size=document["vocabulary_size"],
@@ -221,6 +220,7 @@ def _parse_graphs(graphs: dict[str, Any]) -> GraphSet:
         forced=graphs["forced"],
         memory=tuple(_parse_array(array, "memory") for array in graphs["memory"]),
         state=tuple(_parse_array(array, array["kind"]) for array in graphs["state"]),
+        explain=graphs.get("explain"),
         shortlist=graphs.get("shortlist"),
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from service.bundle.confidence import SIGNALS
 from service.bundle.errors import BundleCorrupt, BundleIncompatible
-from service.bundle.manifest import FORMAT_VERSIONS, MANIFEST_NAME, TOKENIZER_NAME
+from service.bundle.manifest import FORMAT_VERSION, MANIFEST_NAME, TOKENIZER_NAME
 
 if TYPE_CHECKING:
     import jsonschema
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 SCHEMA_PATH = Path(__file__).with_name("manifest.schema.json")
 ENSEMBLE_SCHEMA_PATH = Path(__file__).with_name("ensemble.schema.json")
-ENSEMBLE_VERSION = 3
 
 
 def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
@@ -28,11 +27,14 @@ def check_manifest(document: object, where: str = MANIFEST_NAME) -> None:
     """
     from jsonschema.exceptions import best_match  # takes as long to load as the rest of the contract
 
-    version = document.get("format_version", 1) if isinstance(document, dict) else 1
-    if version not in FORMAT_VERSIONS or isinstance(version, bool):
-        known = ", ".join(map(str, FORMAT_VERSIONS))
-        raise BundleIncompatible(f"{where}: format_version is {version!r}; this version of Translucent reads {known}.")
-    is_ensemble = version == ENSEMBLE_VERSION
+    version = document.get("format_version", FORMAT_VERSION) if isinstance(document, dict) else FORMAT_VERSION
+    if version != FORMAT_VERSION:
+        raise BundleIncompatible(
+            f"{where}: format_version is {version!r}; this version of Translucent reads {FORMAT_VERSION}. Export the "
+            "model again with `python -m training export`, an ensemble with `python -m training ensemble`, or import "
+            "it again; a later format needs a later version of Translucent."
+        )
+    is_ensemble = isinstance(document, dict) and "members" in document
     error = best_match(_validator(ENSEMBLE_SCHEMA_PATH if is_ensemble else SCHEMA_PATH).iter_errors(document))
     if error is not None:
         place = error.json_path.removeprefix("$").removeprefix(".") or "the document"
@@ -54,8 +56,6 @@ def _validator(schema: Path) -> jsonschema.Draft202012Validator:
 
 def _contradictions(document: dict[str, Any]) -> Iterator[str]:
     """Yield contradictions that a schema cannot express, such as references between parts that lead nowhere."""
-    if "source_language" in document and "source_languages" in document:
-        yield "give source_language or source_languages, not both: format_version 2 has source_languages"
     if ("target_language" in document) == ("targets" in document):
         yield "either target_language or targets is needed"
     languages = [target["language"] for target in document.get("targets", ())]
@@ -97,11 +97,9 @@ def _contradictions_of_ids(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _contradictions_of_graphs(precision: str, graphs: dict[str, Any], files: Mapping[str, str]) -> Iterator[str]:
-    for graph in ("encoder", "decoder", "forced"):
-        if graphs[graph] not in files:
-            yield f"graphs.{precision}.{graph}: {graphs[graph]} is not listed in files"
-    if graphs.get("shortlist", TOKENIZER_NAME) not in files:
-        yield f"graphs.{precision}.shortlist: {graphs['shortlist']} is not listed in files"
+    for part in ("encoder", "decoder", "forced", "explain", "shortlist"):
+        if graphs.get(part, TOKENIZER_NAME) not in files:
+            yield f"graphs.{precision}.{part}: {graphs[part]} is not listed in files"
     if "shortlist" not in graphs and any("O" in array["axes"] for array in graphs["memory"]):
         yield f"graphs.{precision}: an array has the axis O, but there is no shortlist"
     names = [array["name"] for array in (*graphs["memory"], *graphs["state"])]

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from service.bundle.errors import BundleCorrupt
 
 SHORTLIST_NAME = "shortlist.npz"
+SCORED = "scored_tokens"
+"""The entry of a step's metadata that lists the tokens which it scores for every sentence, with spaces between them."""
 
 
 class ShortlistArrays(NamedTuple):

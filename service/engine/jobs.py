@@ -13,14 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from service.bundle.manifest import EarlyStopping
+from service.bundle.scores import Normalisation, ScoreFunction
 from service.engine.values.constraints import ValueConstraints
 
 FinishReason = Literal["eos", "length"]
 AttentionKind = Literal["cross", "encoder", "decoder"]
 AttentionStage = Literal["weights", "scores"]  # after the softmax; before it
-ScoreFunction = Literal["dot", "scaled_dot", "additive", "other"]
-# What makes weights of scores: a softmax; one in a window around a centre; the choice of the largest.
-Normalisation = Literal["softmax", "local", "hard"]
 Selector = Literal["align", "mean", "all"] | int
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]

@@ -19,7 +19,7 @@ def write_ensemble(folder: Path, *members: Path, **changes: Any) -> Path:
     """Write an ensemble of bundles that stand beside it."""
     bundles = [load_bundle(member) for member in members]
     document = {
-        "format_version": 3,
+        "format_version": 4,
         "name": folder.name,
         "version": "1",
         "members": [{"name": each.folder.name, "version": "1", "digest": each.digest} for each in bundles],

@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
             **manifest_document()["card"],
             "scores": [{"test_set": "tatoeba", "metric": "BLEU", "score": score, "precision": "int8"}],
         }
-        pair: dict[str, Any] = {"source_language": source, "target_language": target}
+        pair: dict[str, Any] = {"source_languages": [source], "target_language": target}
         write_bundle(tmp_path / "models" / name, name=name, architecture=architecture, card=card, **pair)
     return tmp_path / "models"
 
@@ -83,7 +83,7 @@ def test_what_is_missing_is_said(folder: Path, wanted: ModelQuery, error: type[E
 
 
 def test_a_model_of_several_source_languages_is_found_for_each_of_them(folder: Path) -> None:
-    several: dict[str, Any] = {"format_version": 2, "source_languages": ["de", "fr"], "target_language": "it"}
+    several: dict[str, Any] = {"source_languages": ["de", "fr"], "target_language": "it"}
     write_bundle(folder / "e-it", name="e-it", architecture="transformer", **several)
     for source in ("de", "fr-CA"):
         wanted = ModelQuery(None, source, "it")
@@ -114,7 +114,7 @@ def models(tmp_path: Path) -> Path:
     """Models from English to French and German, and from French and German to English."""
     for source, target in (("en", "fr"), ("en", "de"), ("fr", "en"), ("de", "en")):
         name = f"{source}-{target}"
-        write_bundle(tmp_path / name, name=name, source_language=source, target_language=target)
+        write_bundle(tmp_path / name, name=name, source_languages=[source], target_language=target)
     return tmp_path
 
 
@@ -144,7 +144,7 @@ def test_the_source_is_detected_where_it_is_open(
 
 
 def test_the_source_is_detected_for_a_named_model_of_several(models: Path) -> None:
-    several: dict[str, Any] = {"format_version": 2, "source_languages": ["de", "fr"], "target_language": "en"}
+    several: dict[str, Any] = {"source_languages": ["de", "fr"], "target_language": "en"}
     write_bundle(models / "into-en", name="into-en", **several)
     for model in ("into-en", str(models / "into-en")):
         assert source_of(FRENCH, models, ModelQuery(model)) == "fr"

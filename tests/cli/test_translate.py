@@ -166,8 +166,8 @@ def test_the_beam_is_the_models_own_unless_given(translate: Translate, worker: M
 @pytest.fixture
 def two_legs(tmp_path: Path, translate: Translate) -> dict[str, Any]:
     """Write the bundles of both legs; their translations of a sentence are the sentence itself."""
-    write_bundle(tmp_path / "two/first", name="first", source_language="de", target_language="en")
-    write_bundle(tmp_path / "two/second", name="second", source_language="en", target_language="it")
+    write_bundle(tmp_path / "two/first", name="first", source_languages=["de"], target_language="en")
+    write_bundle(tmp_path / "two/second", name="second", source_languages=["en"], target_language="it")
     return {"wanted": ModelQuery(None, "de", "it", pivot="en"), "models_dir": tmp_path / "two"}
 
 

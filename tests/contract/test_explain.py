@@ -4,17 +4,21 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
 import pytest
 
+from service.bundle.load import load_bundle
 from service.bundle.vocabulary import EOS
 from service.engine.errors import InvalidOption
 from service.engine.jobs import AttentionKind, ScoringResult, WeightSelection
+from service.engine.model.device import ModelSettings
 from service.engine.model.explainer import Explainer
+from service.engine.model.onnx_model import load_model
 from tests.support.exported import write_float
 from tests.support.tiny_networks import VARIANTS
+from training.export.sessions import open_session
 from training.recipe import TransformerConfig
 
+MODELS = Path(__file__).parents[2] / "models"
 SOURCE, TARGET = (5, 9, 7, 6, EOS), (8, 5, EOS)
 FUNCTIONS = {
     **dict.fromkeys(("score-additive", "deep-lstm", "conditional", "attention-local", "attention-hard"), "additive"),
@@ -26,13 +30,7 @@ FUNCTIONS = {
 def explainer_of(name: str, folder: Path) -> Explainer:
     """Export a made-up network and return what explains it."""
     write_float(VARIANTS[name], folder)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
-    return Explainer(
-        (folder / "forced.fp32.onnx").read_bytes(),
-        lambda content: onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"]),
-    )
+    return Explainer(open_session(folder / "explain.fp32.onnx"))
 
 
 def explain(explainer: Explainer, kind: AttentionKind, layer: int, head: int) -> ScoringResult:
@@ -82,7 +80,8 @@ def test_scores_and_softmax_are_the_weights_and_terms_are_the_scores(name: str, 
             assert "concat" in name or found.function == "other"
 
 
-@pytest.mark.parametrize("name", ["attention-none", "one-direction-none"])
-def test_weights_without_scores_are_refused_with_the_reason(name: str, tmp_path: Path) -> None:
+def test_weights_without_scores_are_refused_with_the_reason() -> None:
+    """No graph explains them."""
+    model = load_model(load_bundle(MODELS / "gallery" / "gallery-rnn-attention-none"), ModelSettings(device="cpu"))
     with pytest.raises(InvalidOption, match="no scores"):
-        explain(explainer_of(name, tmp_path), "cross", 0, 0)
+        model.explain(SOURCE, TARGET, WeightSelection((0, 0), ("cross", 0, 0), stage="scores"))

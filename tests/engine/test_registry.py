@@ -243,7 +243,7 @@ def test_a_tokenizer_that_does_not_fit_is_refused(
         loaded(tmp_path)
 
 
-SEVERAL = {"format_version": 2, "source_languages": ["de", "fr"]}
+SEVERAL = {"source_languages": ["de", "fr"]}
 
 
 async def test_a_model_of_several_source_languages_serves_each_pair_with_one_worker(
@@ -276,7 +276,7 @@ async def test_a_request_for_one_source_language_outlives_an_exchange(tmp_path: 
     await registry.start()
     french = registry.resolve("fr", "en")
     with french.keep():  # as a request does
-        write_model("transformer-de-en", version="2", source_language="de", target_language="en")
+        write_model("transformer-de-en", version="2", source_languages=["de"], target_language="en")
         changes = await registry.reload()
         assert [change.outcome for change in changes] == ["replaced"]
         [translation] = await french.translate(["ab."], TranslationOptions(beam_size=1))  # by the worker of version 1

@@ -11,7 +11,7 @@ from onnx import TensorProto
 from service.engine.model.session import load_cuda_libraries
 from tests.support.exported import Exported, batch_of, id_pairs, write_quantised
 from tests.support.tiny_networks import VARIANTS
-from training.export.graphs.architecture import GRAPH_KINDS
+from training.export.graphs.network import GRAPH_KINDS
 from training.export.sessions import open_session, run
 
 

@@ -14,7 +14,7 @@ from tests.robustness.inputs import EXPECTED, KINDS
 MODELS = sorted(  # the inputs are English
     path.parent
     for path in (Path(__file__).parents[2] / "models").glob("*/manifest.json")
-    if json.loads(path.read_text("utf-8")).get("source_language") == "en"
+    if json.loads(path.read_text("utf-8")).get("source_languages") == ["en"]
 )
 SPELT = {"7": ("sept", "sieben")}  # as good as the figure
 KEPT = 0.95  # which share of numbers and addresses has to be in the translations

@@ -13,7 +13,7 @@ from tests.support.tiny_networks import VOCABULARY, network
 from training.data.batching import Batch, collate
 from training.export.card import DataCredit, ModelCard, Score
 from training.export.compare import ParityLimits
-from training.export.graphs.architecture import GRAPH_KINDS, make_graphs, parameters_of
+from training.export.graphs.architecture import make_graphs, parameters_of
 from training.export.graphs.builder import GraphBuilder
 from training.export.graphs.network import NetworkGraphs
 from training.export.graphs.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic, Plan
@@ -130,7 +130,8 @@ def write_quantised(config: TransformerConfig | BahdanauConfig, folder: Path) ->
 
 def _write(config: Any, arithmetic: Arithmetic, store: Any, folder: Path, precision: str) -> None:
     store.write(folder)
-    for kind in GRAPH_KINDS:
+    graphs = make_graphs(config, arithmetic)
+    for kind in graphs.kinds:
         graph = GraphBuilder(kind, store)
-        getattr(make_graphs(config, arithmetic), kind)(graph)
+        getattr(graphs, kind)(graph)
         (folder / f"{kind}.{precision}.onnx").write_bytes(graph.model().SerializeToString())

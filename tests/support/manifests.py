@@ -13,11 +13,11 @@ FILE_NAMES = ("tokenizer.json", "weights.bin", "encoder.int8.onnx", "decoder.int
 def manifest_document(**changes: Any) -> dict[str, Any]:
     """Give a valid manifest of a Transformer with two layers and four heads; `changes` replace whole sections."""
     document: dict[str, Any] = {
-        "format_version": 1,
+        "format_version": 4,
         "name": "transformer-en-fr",
         "version": "1",
         "architecture": "transformer",
-        "source_language": "en",
+        "source_languages": ["en"],
         "target_language": "fr",
         "special_ids": {"pad": 0, "bos": 1, "eos": 2},
         "vocabulary_size": 400,
@@ -49,8 +49,6 @@ def manifest_document(**changes: Any) -> dict[str, Any]:
             "scores": [],
         },
     }
-    if changes.get("format_version") == 2:
-        del document["source_language"]
     return document | changes
 
 

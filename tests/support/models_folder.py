@@ -38,12 +38,10 @@ def model_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModel:
         described = {
             "name": folder,
             "architecture": architecture,
-            "source_language": source,
+            "source_languages": [source],
             "target_language": target,
             "attention": ONE_HEAD,
         }
-        if changes.get("format_version") == 2:
-            del described["source_language"]
         shutil.rmtree(tmp_path / folder, ignore_errors=True)
         contents = {"tokenizer.json": tokenizer_json().encode()}
         return write_bundle(tmp_path / folder, contents, **(described | changes))

@@ -177,8 +177,7 @@ def test_what_cannot_be_loaded_is_said(arguments: dict[str, str], message: str) 
 def test_a_model_of_several_source_languages_asks_for_one(tmp_path: Path) -> None:
     shutil.copytree(MODELS / "transformer-de-en", tmp_path / "several")
     manifest = json.loads((tmp_path / "several/manifest.json").read_text("utf-8"))
-    manifest |= {"name": "several", "format_version": 2, "source_languages": ["de", "fr"]}
-    manifest.pop("source_language", None)
+    manifest |= {"name": "several", "source_languages": ["de", "fr"]}
     (tmp_path / "several/manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(EngineError, match="translates from de, fr: choose with source="):
         Translator.load("several", models_dir=str(tmp_path))

@@ -23,7 +23,7 @@ from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.write import write_manifest
 from training.export.card import Card, readme
 from training.export.compare import Comparison, Original, ParityLimits
-from training.export.graphs.architecture import GRAPH_KINDS, NetworkConfig, make_graphs, parameters_of
+from training.export.graphs.architecture import NetworkConfig, make_graphs, parameters_of
 from training.export.graphs.builder import GraphBuilder
 from training.export.graphs.precision import ALWAYS, MOST_CONSTANTS, Arithmetic, DequantisedArithmetic, Int8Arithmetic
 from training.export.intgemm import Intgemm
@@ -220,11 +220,11 @@ def _write(
     eight_bits: bool = False,
 ) -> dict[str, Any]:
     graphs = make_graphs(config, arithmetic)
-    for kind in GRAPH_KINDS:
+    for kind in graphs.kinds:
         graph = GraphBuilder(kind, store)
         if precision == "int8" and eight_bits:
             graph.note(WEIGHT_BITS, "8")
-        if kind == "forced" and SCORED_BIAS in store:
+        if kind in ("forced", "explain") and SCORED_BIAS in store:
             graph.in_place_of[OUTPUT_BIAS] = SCORED_BIAS
         getattr(graphs, kind)(graph)
         (folder / graph_file(kind, precision)).write_bytes(graph.model().SerializeToString(deterministic=True))

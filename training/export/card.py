@@ -130,7 +130,7 @@ _TEMPLATES = jinja2.Environment(
 def readme(manifest: dict[str, Any]) -> str:
     """Return the bundle's README.md, from its manifest."""
     card = manifest["card"]
-    sources = manifest.get("source_languages") or [manifest["source_language"]]
+    sources = manifest["source_languages"]
     targets = [target["language"] for target in manifest.get("targets", ())] or [manifest["target_language"]]
     imported, stages = card.get("imported"), card.get("legs", [])
     began = stages[0].get("began_from") if stages else None

@@ -1,13 +1,18 @@
-"""Writes an ensemble: a bundle of a manifest and a card, which names models beside it that translate together."""
+"""Writes an ensemble: a bundle of a manifest, a card and graphs, which names models beside it whose weights it uses."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import onnx
+
 from service.bundle.ensemble import parse_ensemble
 from service.bundle.load import Bundle, load_bundle
+from service.bundle.manifest import FORMAT_VERSION, Manifest
 from service.bundle.write import write_manifest
+from training.export.graphs.network import GRAPH_KINDS
+from training.export.joined import MemberGraph, joined_graph
 from training.export.manifest import next_version
 
 README = """# {name}
@@ -48,7 +53,7 @@ def write_ensemble(
     for each, weight in zip(named, weights, strict=False):
         each["weight"] = weight
     document: dict[str, Any] = {
-        "format_version": 3,
+        "format_version": FORMAT_VERSION,
         "name": output.name,
         "version": version or next_version(output),
         "members": named,
@@ -56,11 +61,32 @@ def write_ensemble(
         "decoding": bundles[0].manifest.raw["decoding"],
         "card": {"parameters": sum(each.manifest.card["parameters"] for each in bundles), "scores": [*scores]},
     }
-    parse_ensemble(document | {"files": {}}, [each.manifest for each in bundles])
+    manifest = parse_ensemble(document | {"files": {}}, [each.manifest for each in bundles])
+    graphs = {name: graph for precision in manifest.graphs for name, graph in _graphs(bundles, manifest, precision)}
     output.mkdir(exist_ok=True)
+    for path in output.glob("*.onnx"):
+        path.unlink()
+    for name, graph in graphs.items():
+        (output / name).write_bytes(graph)
     names = [each.manifest.name for each in bundles]
     text = README.format(name=output.name, names=" and ".join(names), first=names[0])
     readme = "\n\n".join(textwrap.fill(part, 100, break_on_hyphens=False) for part in text.split("\n\n")) + "\n"
     (output / "README.md").write_text(readme, encoding="utf-8")
     write_manifest(output, document)
     return load_bundle(output)
+
+
+def _graphs(bundles: Sequence[Bundle], manifest: Manifest, precision: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and the contents of the graphs that run all members in one precision."""
+    for kind in GRAPH_KINDS:
+        members = [
+            MemberGraph(_model(each, precision, kind), each.folder.name, own.share)
+            for each, own in zip(bundles, manifest.members, strict=True)
+        ]
+        name = getattr(manifest.graphs[precision], kind)
+        yield name, joined_graph(kind, members).SerializeToString(deterministic=True)
+
+
+def _model(bundle: Bundle, precision: str, kind: str) -> onnx.ModelProto:
+    path = bundle.path(getattr(bundle.manifest.graphs[precision], kind))
+    return onnx.load(str(path), load_external_data=False)

@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 from tokenizers import Tokenizer
 
 from service.bundle.manifest import (
+    FORMAT_VERSION,
     MANIFEST_NAME,
     TARGET_TOKENIZER_NAME,
     AlignmentHead,
@@ -18,7 +19,7 @@ from service.bundle.manifest import (
 )
 from service.bundle.shortlist import SHORTLIST_NAME
 from service.bundle.vocabulary import BOS, EOS, PAD
-from training.export.graphs.architecture import GRAPH_KINDS, NetworkConfig, attention_sizes
+from training.export.graphs.architecture import NetworkConfig, attention_sizes
 from training.export.graphs.network import NetworkGraphs
 from training.recipe import Recipe
 
@@ -78,7 +79,7 @@ def graph_section(graphs: NetworkGraphs, precision: Precision) -> dict[str, Any]
     state = [
         {"name": name, "dtype": dtype, "axes": list(axes), "kind": graphs.state_kind} for name, axes in graphs.state
     ]
-    files = {kind: graph_file(kind, precision) for kind in GRAPH_KINDS}
+    files = {kind: graph_file(kind, precision) for kind in graphs.kinds}
     shortlist = {"shortlist": SHORTLIST_NAME} if graphs.output.arrays else {}
     return {"device": DEVICES[precision], **files, "memory": memory, "state": state, **shortlist}
 
@@ -116,21 +117,16 @@ def manifest_document(
         "attention": {**sizes, "align": align},
         "decoding": {name: value for name, value in asdict(decoding).items() if value is not None},
     }
-    later = _of_version_2(model, subwords)
-    sources, target = model.source_languages, {"target_language": model.targets[0].language}
-    # The oldest format that suffices: older services can then read the bundle.
-    new_settings = (decoding.early_stopping, decoding.repetition_guard)
-    if len(sources) == 1 and not later and new_settings == (None, None):
-        return {"format_version": 1, "source_language": sources[0], **target, **document}
-    target = {} if "targets" in later else target
-    return {"format_version": 2, "source_languages": list(sources), **target, **document, **later}
+    first = {"format_version": FORMAT_VERSION, "source_languages": list(model.source_languages)}
+    return {**first, **document, **_if_needed(model, subwords)}
 
 
-def _of_version_2(model: ModelDescription, subwords: Subwords) -> dict[str, Any]:
-    """Return the entries that readers of version 1 would misread; ``targets`` replaces ``target_language``."""
-    result: dict[str, Any] = {}
+def _if_needed(model: ModelDescription, subwords: Subwords) -> dict[str, Any]:
+    """Return the entries that depend on the model; ``targets`` stands in place of ``target_language``."""
+    result: dict[str, Any] = {"target_language": model.targets[0].language}
     if len(model.targets) > 1 or model.targets[0].prefix:
-        result["targets"] = [{"language": target.language, "prefix": list(target.prefix)} for target in model.targets]
+        languages = [{"language": target.language, "prefix": list(target.prefix)} for target in model.targets]
+        result = {"targets": languages}
     if subwords.target is not None:
         result["target_tokenizer"] = TARGET_TOKENIZER_NAME
     if not subwords.source_end:

@@ -193,7 +193,7 @@ def sample_sites(
         folder, store = Path(name), float_store(parameters, "weights.bin")
         arithmetic = Arithmetic()
         graph = GraphBuilder("forced", store)
-        graph.recording = True
+        graph.recording = "operands"
         make_graphs(config, arithmetic).forced(graph)
         sites = graph.expose_sites()
         store.write(folder)

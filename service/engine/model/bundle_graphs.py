@@ -1,47 +1,40 @@
-"""The graphs of a bundle as a model opens them: those of its files, or of an ensemble those of its members joined."""
+"""The graphs of a bundle as a model opens them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+import onnxruntime
 
 from service.bundle.load import Bundle
-from service.bundle.shortlist import ShortlistArrays, read_shortlist
+from service.bundle.shortlist import SCORED, ShortlistArrays, read_shortlist
 from service.engine.errors import BundleCorrupt
-from service.engine.model.joined_graphs import MemberGraph, joined_encoder, joined_scoring, joined_step
 from service.engine.model.shortlist import Shortlist
-from service.engine.model.step_graph import scored_always
 
 
 class BundleGraphs:
-    """The graphs of a bundle in one precision; a graph is a file, or the content of one."""
+    """The graphs of a bundle in one precision."""
 
     def __init__(self, bundle: Bundle, precision: str) -> None:
         self._bundle, self._precision = bundle, precision
         self._members = bundle.members or (bundle,)
-        self._shares = [member.share for member in bundle.manifest.members] or [1.0]
         self.weights = bundle.folder.parent if bundle.members else bundle.folder
         """The folder from which a graph that is given as its content names the files of its weights."""
 
-    def encoder(self) -> Path | bytes:
-        """Return the encoder; raise BundleCorrupt, or BundleIncompatible for members that cannot be joined."""
-        return self._graph("encoder", joined_encoder)
+    def graph(self, kind: Literal["encoder", "decoder", "forced"]) -> Path | bytes:
+        """Return a graph as its file or, where its weights are in other folders, as its content."""
+        name: str = getattr(self._bundle.manifest.graphs[self._precision], kind)
+        return _content(self._bundle.folder / name) if self._bundle.members else self._bundle.path(name)
 
-    def decoder(self) -> Path | bytes:
-        """Return the decoder's step; raise the errors of `encoder`."""
-        return self._graph("decoder", joined_step)
+    def explain(self, member: int) -> Path | None:
+        """Return the graph that explains the weights of a member, or of the only model; None: there is none."""
+        bundle = self._members[member]
+        name = bundle.manifest.graphs[self._precision].explain
+        return None if name is None else bundle.path(name)
 
-    def scoring(self) -> Path | bytes:
-        """Return the graph that scores translations; raise the errors of `encoder`."""
-        return self._graph("forced", joined_scoring)
-
-    def scoring_of(self, member: int) -> MemberGraph:
-        """Return the graph with which a member alone scores translations; 0 is the first, or the only one."""
-        return self._of_member(member, "forced")
-
-    def shortlist(self, step: Path | bytes, pad: int) -> Shortlist | None:
+    def shortlist(self, step: onnxruntime.InferenceSession, pad: int) -> Shortlist | None:
         """Return the shortlists of sentences for a step, whose tokens may be those of any member; None: it has none."""
         files = [member.manifest.graphs[self._precision].shortlist for member in self._members]
         arrays = [
@@ -53,25 +46,13 @@ class BundleGraphs:
             return None
         always = np.concatenate([each.always for each in arrays])
         likely = np.concatenate([each.likely for each in arrays], axis=1)
-        return Shortlist(ShortlistArrays(always, likely), pad, scored_always(content_of(step), self.weights))
-
-    def _graph(self, kind: str, joined: Callable[[Sequence[MemberGraph]], bytes]) -> Path | bytes:
-        if self._bundle.members:
-            return joined([self._of_member(number, kind) for number in range(len(self._members))])
-        return self._path(self._bundle, kind)
-
-    def _of_member(self, number: int, kind: str) -> MemberGraph:
-        member = self._members[number]
-        return MemberGraph(content_of(self._path(member, kind)), member.folder, self._shares[number])
-
-    def _path(self, member: Bundle, kind: str) -> Path:
-        name: str = getattr(member.manifest.graphs[self._precision], kind)
-        return member.path(name)
+        scored = step.get_modelmeta().custom_metadata_map.get(SCORED, "").split()
+        return Shortlist(ShortlistArrays(always, likely), pad, np.array(scored, np.int64))
 
 
-def content_of(graph: Path | bytes) -> bytes:
+def _content(path: Path) -> bytes:
     """Return the content of a graph; raise BundleCorrupt if its file cannot be read."""
     try:
-        return graph.read_bytes() if isinstance(graph, Path) else graph
+        return path.read_bytes()
     except OSError as error:
-        raise BundleCorrupt(f"{graph!s}: cannot be read ({error.strerror}).") from error
+        raise BundleCorrupt(f"{path}: cannot be read ({error.strerror}).") from error

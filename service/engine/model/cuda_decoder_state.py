@@ -17,7 +17,7 @@ from service.engine.model.batching import EncodedSentences
 from service.engine.model.buffers import Array, capacity_for, round_up
 from service.engine.model.decoder_state import LEAST_TOKENS
 from service.engine.model.interface import Candidates, Encoded
-from service.engine.model.onnx_graph import RowOperation, row_graph
+from service.engine.model.row_graphs import RowOperation, row_graph
 
 Value = Any  # onnxruntime.OrtValue, which has no types
 Session = Any  # onnxruntime.InferenceSession

@@ -12,18 +12,17 @@ import onnxruntime
 
 from service.bundle.limits import SOURCE_STEP
 from service.bundle.load import Bundle
-from service.engine.errors import BundleIncompatible, DeviceUnavailable
+from service.engine.errors import BundleIncompatible, DeviceUnavailable, InvalidOption
 from service.engine.jobs import ScoringResult, WeightSelection
 from service.engine.model.batching import EncodedSentences, group_by_length, pad_batch
 from service.engine.model.binding import StepSessions
-from service.engine.model.bundle_graphs import BundleGraphs, content_of
+from service.engine.model.bundle_graphs import BundleGraphs
 from service.engine.model.cuda_decoder_state import CudaDecoderState, DeviceRows, run_on_device
 from service.engine.model.decoder_state import CpuDecoderState
 from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.model.explainer import Explainer, cut
 from service.engine.model.interface import DecoderState
 from service.engine.model.session import Allocation, on_cpu_instead, open_session
-from service.engine.model.step_graph import faster_step
 
 ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding
 # Another step costs 0.3 to 0.5 ms on one core. A padded source position of a sentence, with the shortlist's, costs
@@ -63,14 +62,13 @@ class OnnxModel:
         self._graphs = BundleGraphs(bundle, placement.precision)
         self._is_large, self._settings = manifest.is_large, settings
         self._attentions = [member.attention for member in manifest.members] or [manifest.attention]
-        self._encoder = self._open(self._graphs.encoder())
-        step = self._graphs.decoder()
-        self._decoder = self._open_decoder(step)
+        self._encoder = self._open(self._graphs.graph("encoder"))
+        self._decoder = self._open_decoder(self._graphs.graph("decoder"))
         if rows is None and placement.device != "cpu":
             rows = DeviceRows(placement.device, self._open)
         self._rows = rows
         self._explainers: dict[int, Explainer] = {}  # by member of an ensemble; else that of the only one
-        self._shortlist = self._graphs.shortlist(step, self._pad)
+        self._shortlist = self._graphs.shortlist(self._decoder.many, self._pad)
         if self._shortlist is not None and rows is not None:
             raise BundleIncompatible("graphs with a shortlist run on the CPU only")
         self._check_arrays()
@@ -135,11 +133,10 @@ class OnnxModel:
         member = selection.member
         if member not in self._explainers:
             # Opened at the first use, with weights as they are in the file: few requests ask for an explanation.
-            graph, folder, _ = self._graphs.scoring_of(member)
-            self._explainers[member] = Explainer(
-                graph,
-                lambda content: open_session(content, self.placement, self._settings, packed=False, weights=folder),
-            )
+            graph = self._graphs.explain(member)
+            if graph is None:
+                raise InvalidOption("This model's attention has no scores: its weights are fixed. Use stage=weights.")
+            self._explainers[member] = Explainer(open_session(graph, self.placement, self._settings, packed=False))
         found = self._explainers[member].explain(feeds, selection)
         if len(self._attentions) == 1:
             return found
@@ -158,7 +155,7 @@ class OnnxModel:
         # Opened at the first use: most deployments only translate, and each session holds its own packed weights. A
         # large model scores with weights as they are in the file: 40 % slower, with the same numbers, in a third of
         # the memory (docs/benchmarks.md).
-        return self._open(self._graphs.scoring(), packed=not self._is_large)
+        return self._open(self._graphs.graph("forced"), packed=not self._is_large)
 
     def _forced_together(self, longest: int) -> int:
         sizes = [size for own in self._attentions for size in (own.cross, own.encoder, own.decoder) if size]
@@ -167,10 +164,8 @@ class OnnxModel:
 
     def _open_decoder(self, graph: Path | bytes) -> StepSessions:
         """Return the sessions of the step."""
-        on_cpu, content = self.placement.device == "cpu", content_of(graph)
-        changed = faster_step(content) if on_cpu else content
-        opened = functools.partial(self._open, graph if changed == content else changed)
-        if not on_cpu or self._is_large:  # a large model does not keep its packed weights twice
+        opened = functools.partial(self._open, graph)
+        if self.placement.device != "cpu" or self._is_large:  # a large model does not keep its packed weights twice
             return StepSessions(opened())
         # Decode threads share the session. Without a shortlist, the scores of a step are too large for the C library.
         many = opened(allocation="pool" if self.placement.graphs.shortlist is None else "threads")

@@ -18,8 +18,8 @@ from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob
 from service.engine.model.batching import RUN_TOKENS, group_by_length, pad_batch
 from service.engine.model.binding import Binding
 from service.engine.model.device import ModelSettings
-from service.engine.model.onnx_graph import row_graph
 from service.engine.model.onnx_model import OnnxModel, load_model
+from service.engine.model.row_graphs import row_graph
 from service.engine.scheduling.batch import Batch
 from tests.support.decoding import decode
 from tests.support.fake_model import ScriptedModel

@@ -10,7 +10,6 @@ from training.networks.positions import sinusoidal_table
 from training.recipe import BahdanauConfig, TransformerConfig
 
 NetworkConfig = BahdanauConfig | TransformerConfig
-GRAPH_KINDS = ("encoder", "decoder", "forced")
 
 
 def make_graphs(config: NetworkConfig, arithmetic: Arithmetic) -> NetworkGraphs:

@@ -4,7 +4,7 @@ import numpy as np
 
 from training.export.graphs.blocks import Arrays, OutputLayer, shifted_right, valid_positions
 from training.export.graphs.builder import Axes, GraphBuilder
-from training.export.graphs.network import Attention, NetworkGraphs, Step
+from training.export.graphs.network import Attention, NetworkGraphs, Scores, Step
 from training.export.graphs.precision import Arithmetic, Operand
 from training.export.graphs.recurrent_attention import RecurrentAttention, Source
 from training.export.graphs.recurrent_encoders import Cell, advance, encode
@@ -33,6 +33,11 @@ class BahdanauGraphs(NetworkGraphs):
         axes: Axes = ["N", self.config.decoder_hidden]
         return [(f"{kind}_{i}", axes) for kind in kinds for i in range(self.config.decoder_layers)]
 
+    @property
+    def scores(self) -> Scores:
+        """Return the score of the decoder's attention."""
+        return {} if self.attention.score is None else {"cross": self.attention.score}
+
     def _step(self, graph: GraphBuilder, step: Step, memory: list[str], state: list[str]) -> tuple[str, list[str]]:
         """Return the deep output of one step, and the next states."""
         source = self.attention.source(graph, memory, step.lengths, step.rows)
@@ -53,6 +58,7 @@ class BahdanauGraphs(NetworkGraphs):
         by_time = graph.op("Transpose", shifted_right(graph, target), perm=[1, 0])
         embedded = self.arithmetic.lookup(graph, self.target_table, by_time)
         tops, contexts, weights = self._scan_targets(graph, embedded, state, shared)  # [T, B, …]
+        self.attention.record_all_steps(graph)
         hidden = graph.op("Transpose", self._deep_output(graph, tops, embedded, contexts), perm=[1, 0, 2])
         weights = graph.op("Unsqueeze", graph.op("Transpose", weights, perm=[1, 2, 0, 3]), graph.integers(1))
         return hidden, {"cross_attention": (weights, ["B", 1, 1, "T", "S"])}

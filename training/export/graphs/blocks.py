@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto
 
+from service.bundle.shortlist import SCORED
 from service.bundle.vocabulary import BOS
 from training.export.graphs.builder import Axes, GraphBuilder
 from training.export.graphs.precision import Arithmetic, Int8Arithmetic, Operand, always_ids
 from training.export.parameters import SUPPRESSED
+from training.export.shortlist import Tokens
 
 FLOAT, INT32, INT64 = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64
 
@@ -198,9 +200,19 @@ class OutputLayer(NamedTuple):
         frequent = graph.op("Reshape", frequent, graph.op("Concat", rows, graph.integers(count), axis=0))
         logits = graph.op("Concat", frequent, own, axis=-1)  # [B, K, A + O]
         logprobs, places = graph.ops("TopK", [graph.op("LogSoftmax", logits, axis=-1), candidates], 2, axis=-1)
-        sentences = graph.op("Concat", graph.op("Shape", ids, start=0, end=1), graph.integers(count), axis=0)
-        always = graph.op("Expand", always_ids(graph, arithmetic.always), sentences)  # [B, A]
-        known = graph.op("Concat", always, ids, axis=1)
-        chosen = graph.op("GatherElements", known, graph.reshape(places, 0, -1), axis=1)  # [B, K · C]
+        chosen = self._chosen(graph, graph.reshape(places, 0, -1), arithmetic.always, ids)
         graph.output("top_ids", graph.op("Reshape", chosen, graph.op("Shape", places)), INT64, ["B", "K", "C"])
         graph.output("top_logprobs", logprobs, FLOAT, ["B", "K", "C"])
+
+    @staticmethod
+    def _chosen(graph: GraphBuilder, places: str, always: Tokens, own: str) -> str:
+        """Return the tokens at places [B, K · C] of ``always`` [A] followed by each sentence's own [B, O].
+
+        They are looked up in the two lists: one table of both for each sentence takes 4 to 6 % of a step of 32 rows.
+        """
+        graph.note(SCORED, " ".join(map(str, always)))
+        zero, last, count = (graph.constant(np.array(each)) for each in (0, len(always) - 1, len(always)))
+        frequent = graph.op("Gather", always_ids(graph, always), graph.op("Min", places, last))
+        place = graph.op("Max", graph.op("Sub", places, count), zero)
+        listed = graph.op("GatherElements", own, place, axis=1)
+        return graph.op("Where", graph.op("Less", places, count), frequent, listed)

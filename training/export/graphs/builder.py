@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ Axes = Sequence[str | int]
 OPSET = 21
 MICROSOFT = "com.microsoft"
 _IR_VERSION = 10
+Recording = Literal["operands", "scores"]
+"""What products read, for calibration, or what attention weights are made of, to explain them."""
 _INLINE_BYTES = 8192
 """Constants up to this size are in the graph itself; only weights go to the weights file."""
 
@@ -32,11 +34,11 @@ class GraphBuilder:
         self.inputs: list[ValueInfoProto] = []
         self.outputs: list[ValueInfoProto] = []
         self.sites: dict[str, str] = {}
-        """The tensors whose range calibration needs, by the name of the site."""
+        """The recorded tensors of this graph, by the name of the site."""
         self.made: dict[tuple[object, ...], str] = {}
         """Tensors of this graph that are reused."""
-        self.recording = False
-        """Whether sites inside loops become outputs."""
+        self.recording: Recording | None = None
+        """The tensors that become outputs, also those inside loops."""
         self._initialisers: dict[str, TensorProto] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._renamed: dict[str, str] = {}
@@ -129,7 +131,7 @@ class GraphBuilder:
         """
         following, given = results
         dtype = body.inputs[0].type.tensor_type.elem_type  # of the graph's float type
-        recorded = list(body.sites.items()) if self.root.recording else []
+        recorded = list(body.sites.items())
         for stem, tensors in (("next", following), ("given", given), ("site", [tensor for _, tensor in recorded])):
             for tensor in tensors:
                 body.output(body.fresh(stem), tensor, dtype, None)
@@ -167,6 +169,11 @@ class GraphBuilder:
     def note(self, key: str, value: str) -> None:
         """Store a line of text in the model's metadata."""
         self._notes[key] = value
+
+    def record(self, kind: Recording, site: str, tensor: str, perm: Sequence[int] = ()) -> None:
+        """Declare a tensor, perhaps with its axes in another order, an output of a graph that records this kind."""
+        if self.root.recording == kind:
+            self.sites[site] = self.op("Transpose", tensor, perm=perm) if perm else tensor
 
     def expose_sites(self) -> list[str]:
         """Also make every site of the outermost graph an output; returns the names of the sites in that order."""

@@ -1,9 +1,12 @@
 """The three graphs of a network: what they take and give, for either architecture."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import NamedTuple
 
+from service.bundle.scores import SCORES, Score
 from training.export.graphs.blocks import (
     FLOAT,
     INT32,
@@ -20,6 +23,11 @@ from training.export.graphs.precision import Arithmetic
 
 Attention = dict[str, tuple[str, list[str | int]]]
 """Attention weights in the graph's float type, and their axes, by the name of the output."""
+
+
+Scores = dict[str, Score]
+"""How scores are computed, by kind of attention."""
+GRAPH_KINDS = ("encoder", "decoder", "forced")
 
 
 class Step(NamedTuple):
@@ -69,6 +77,16 @@ class NetworkGraphs(ABC):
     def _forced(self, graph: GraphBuilder, source: str, lengths: str, target: str) -> tuple[str, Attention]:
         """Return the input of the output layer for all target positions, [B, T, W], and every attention."""
 
+    @property
+    @abstractmethod
+    def scores(self) -> Scores:
+        """Return how each kind of attention computes its scores; nothing if its weights are fixed."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds of the network's graphs, which are also the names of the methods that build them."""
+        return (*GRAPH_KINDS, "explain") if self.scores else GRAPH_KINDS
+
     def encoder(self, graph: GraphBuilder) -> None:
         """Build the encoder: source [B, S], source_lengths [B] → memory and initial states."""
         source, lengths = graph.input("source", INT64, ["B", "S"]), graph.input("source_lengths", INT64, ["B"])
@@ -100,3 +118,16 @@ class NetworkGraphs(ABC):
         forced_outputs(graph, Hidden(hidden, self.arithmetic.dtype, self.output.width), target, self.output.logits)
         for kind, (weights, axes) in attention.items():
             graph.output(kind, self.arithmetic.to_float(graph, weights), FLOAT, axes)
+
+    def explain(self, graph: GraphBuilder) -> None:
+        """Build forced decoding with more outputs: what the weights of every layer are made of.
+
+        They are ``KIND.LAYER.scores`` [B, H, R, C] with -inf where a position is masked, and where a score is made of
+        them, ``queries`` [B, H, R, D], ``keys`` [B, H, C, D] and the ``energy`` [D] of the additive score.
+        """
+        graph.recording = "scores"
+        self.forced(graph)
+        for site, tensor in graph.sites.items():
+            given = tensor if site.endswith("energy") else self.arithmetic.to_float(graph, tensor)
+            graph.output(site, given, FLOAT, None)
+        graph.note(SCORES, json.dumps({kind: asdict(score) for kind, score in self.scores.items()}))

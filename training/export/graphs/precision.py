@@ -60,7 +60,7 @@ class Arithmetic:
 
     def operand(self, graph: GraphBuilder, site: str, tensor: str) -> Operand:
         """Declare that products read ``tensor``."""
-        graph.sites[site] = tensor
+        graph.record("operands", site, tensor)
         return Operand(site, tensor)
 
     def product(self, graph: GraphBuilder, name: str, *operands: Operand) -> str:
@@ -68,6 +68,10 @@ class Arithmetic:
         self.products[name] = tuple(operand.site for operand in operands)
         result = graph.op("MatMul", self._joined(graph, operands), self._matrix(graph, name))
         return self._add_bias(graph, result, f"{name}.bias")
+
+    def scaled(self, graph: GraphBuilder, name: str, operand: Operand, factor: float) -> tuple[str, float]:
+        """Return a product with a factor, if that costs nothing, and the factor that is left."""
+        return self.product(graph, name, operand), factor
 
     def lookup(self, graph: GraphBuilder, table: str, ids: str) -> str:
         """Return rows of a table: int64 [...] → [..., E]."""
@@ -167,12 +171,22 @@ class Int8Arithmetic(Arithmetic):
 
     def product(self, graph: GraphBuilder, name: str, *operands: Operand) -> str:
         """Return the exact integer product; the bias is added after the conversion to float."""
+        return self._product(graph, name, operands)
+
+    def scaled(self, graph: GraphBuilder, name: str, operand: Operand, factor: float) -> tuple[str, float]:
+        """Return the product with the factor in its constants, or without it where each row has its own scale."""
+        if name in self._plan.by_row:
+            return self.product(graph, name, operand), factor
+        return self._product(graph, name, [operand], factor), 1.0
+
+    def _product(self, graph: GraphBuilder, name: str, operands: Sequence[Operand], by: float = 1.0) -> str:
         weight, scale = graph.weight(f"{name}.weight"), graph.weight(f"{name}.scale")
         bias = graph.weight(f"{name}.bias") if f"{name}.bias" in graph.store else ""
         if name in self._plan.by_row:
             return self._by_row(graph, operands[0].tensor, weight, scale, bias)
         if f"{name}.{SHIFTED}" in graph.store:
-            return self._shifted(graph, name, operands[0])
+            return self._shifted(graph, name, operands[0], by)
+        scale, bias = self._times(graph, by, scale, bias)
         ranges = [self._plan.ranges[operand.site] for operand in operands]
         parts = [self._quantise(graph, operand.tensor, r) for operand, r in zip(operands, ranges, strict=True)]
         joined = parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=-1)
@@ -182,14 +196,21 @@ class Int8Arithmetic(Arithmetic):
         factor = ranges[0].scale if len(parts) == 1 else 1.0
         return self._multiply(graph, joined, weight, Range(factor, ranges[0].zero), scale, bias)
 
-    def _shifted(self, graph: GraphBuilder, name: str, operand: Operand) -> str:
+    def _shifted(self, graph: GraphBuilder, name: str, operand: Operand, by: float) -> str:
         """Multiply as intgemm does, in its order: the bias takes back what was added to the input."""
         quantised = self._quantise(graph, operand.tensor, self._plan.ranges[operand.site])
         weight, scale, bias = (graph.weight(f"{name}.{part}") for part in ("weight", SHIFTED, f"{SHIFTED}_bias"))
         for own in (f"{name}.scale", f"{name}.bias"):  # not used here, but needed to read the weights back
             if own in graph.store:
                 graph.root.note(own, str(graph.store.offset(own)))
+        scale, bias = self._times(graph, by, scale, bias)
         return graph.fused("MatMulIntegerToFloat", quantised, weight, self.number(graph, 1.0), scale, "", "", bias)
+
+    def _times(self, graph: GraphBuilder, by: float, *constants: str) -> list[str]:
+        """Return a product's constants with a factor, computed when the graph is loaded."""
+        if by == 1.0:
+            return [*constants]
+        return [each and graph.op("Mul", each, self.number(graph, by)) for each in constants]
 
     def lookup(self, graph: GraphBuilder, table: str, ids: str) -> str:
         """Rows of a table: only those are expanded."""

@@ -7,11 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto
 
+from service.bundle.scores import Normalisation, Score, ScoreFunction
 from training.export.graphs.blocks import Arrays, valid_positions
 from training.export.graphs.builder import GraphBuilder
 from training.export.graphs.precision import Arithmetic
 from training.export.layouts import KEY_ENERGY, QUERY_ENERGY
 from training.recipe import BahdanauConfig
+
+SCORES, QUERIES, KEYS, ENERGY = (f"cross.0.{part}" for part in ("scores", "queries", "keys", "energy"))
+"""The sites of what a decoder's weights are made of."""
 
 
 class Source(NamedTuple):
@@ -50,6 +54,42 @@ class RecurrentAttention:
         if self._config.score in ("concat", "gaussian"):
             arrays.append(("keys", ["B", 1, "S"]))
         return arrays
+
+    @property
+    def score(self) -> Score | None:
+        """Return how scores are computed; None: the weights are fixed."""
+        if self._config.attention == "none":
+            return None
+        functions: dict[str, ScoreFunction] = {"additive": "additive", "scaled_dot": "scaled_dot"}
+        functions |= {"dot": "dot", "general": "dot"}
+        normalisations: dict[str, Normalisation] = {"local": "local", "hard": "hard"}
+        return Score(
+            functions.get(self._config.score, "other"),
+            normalisations.get(self._config.attention, "softmax"),
+            float(np.float32(self._scale)),
+        )
+
+    @property
+    def _scale(self) -> float:
+        return 1 / math.sqrt(self._config.decoder_hidden) if self._config.score == "scaled_dot" else 1.0
+
+    @staticmethod
+    def _record(graph: GraphBuilder, query: str, keys: str, perm: Sequence[int] = ()) -> None:
+        """Record the query of one step, in the loop, and the keys, outside of it."""
+        graph.record("scores", QUERIES, query)
+        graph.root.record("scores", KEYS, keys, perm)
+
+    @staticmethod
+    def record_all_steps(graph: GraphBuilder) -> None:
+        """Record what the loop over target tokens has recorded as if there was no loop, with an axis for heads."""
+        sites = graph.sites
+        for site in [site for site in (SCORES, QUERIES) if site in sites]:
+            steps = graph.reshape(sites[site], 0, 0, 1, -1)  # [T, B, 1, …]: a query has an axis for columns, too
+            graph.record("scores", site, steps, [1, 2, 0, 3])
+        if KEYS in sites:
+            graph.record("scores", KEYS, graph.op("Unsqueeze", sites[KEYS], graph.integers(1)))
+        if ENERGY in sites:
+            graph.record("scores", ENERGY, graph.reshape(sites[ENERGY], -1))
 
     def query_sizes(self) -> list[int]:
         """Return the columns of the state's matrix that belong to attention."""
@@ -129,6 +169,8 @@ class RecurrentAttention:
         if self._additive:
             query = graph.op("Reshape", queries[0], self._shape(graph, source, 1, self._config.attention_size))
             keys = graph.op("Unsqueeze", source.memory[1], graph.integers(1))  # [B, 1, S, A]
+            self._record(graph, query, source.memory[1])
+            graph.root.record("scores", ENERGY, graph.weight("attention.score.energy"))
             hidden = graph.op("Tanh", graph.op("Add", query, keys))  # [B, K, S, A]
             energy = self._arithmetic.vector(graph, "attention.score.energy")
             return graph.op("Squeeze", graph.op("MatMul", hidden, energy), graph.integers(3))
@@ -137,10 +179,11 @@ class RecurrentAttention:
             return graph.op("Add", graph.op("Reshape", own, self._shape(graph, source, 1)), source.memory[1])
         query = graph.op("Reshape", state, self._shape(graph, source, self._config.decoder_hidden))  # [B, K, D]
         if self._config.score == "general":
+            self._record(graph, query, source.memory[1], [0, 2, 1])
             return graph.op("MatMul", query, source.memory[1])
-        alpha = 1 / math.sqrt(self._config.decoder_hidden) if self._config.score == "scaled_dot" else 1.0
-        products = graph.fused("FusedMatMul", query, source.memory[0], transB=1, alpha=alpha)
+        products = graph.fused("FusedMatMul", query, source.memory[0], transB=1, alpha=self._scale)
         if self._config.score != "gaussian":
+            self._record(graph, query, source.memory[0])
             return products
         # -‖q - h‖² / 2 = q h - ‖h‖² / 2 - ‖q‖² / 2
         squared = graph.op("ReduceSumSquare", query, graph.integers(-1), keepdims=1)  # [B, K, 1]
@@ -149,7 +192,9 @@ class RecurrentAttention:
 
     def _softmax(self, graph: GraphBuilder, scores: str, allowed: str) -> str:
         low = self._arithmetic.number(graph, float("-inf"))
-        return graph.op("Softmax", graph.op("Where", allowed, scores, low), axis=-1)
+        masked = graph.op("Where", allowed, scores, low)
+        graph.record("scores", SCORES, masked)
+        return graph.op("Softmax", masked, axis=-1)
 
     def _local(self, graph: GraphBuilder, scores: str, hidden: str, source: Source) -> str:
         """Return the weights of local-p around the predicted centre (1508.04025, equations 9 and 10)."""
@@ -181,6 +226,8 @@ class RecurrentAttention:
     def _hard(self, graph: GraphBuilder, scores: str, source: Source) -> str:
         """Return the weights of hard attention: one position has all of the weight."""
         low = self._arithmetic.number(graph, float("-inf"))
-        best = graph.op("ArgMax", graph.op("Where", source.valid, scores, low), axis=-1, keepdims=1)
+        masked = graph.op("Where", source.valid, scores, low)
+        graph.record("scores", SCORES, masked)
+        best = graph.op("ArgMax", masked, axis=-1, keepdims=1)
         places = graph.op("Cast", source.places, to=TensorProto.INT64)
         return graph.op("Cast", graph.op("Equal", places, best), to=self._arithmetic.dtype)
