@@ -162,7 +162,7 @@ async def test_a_bundle_that_cannot_run_is_refused_before_anybody_meets_it(
     assert (registry.ready, registry.dead) == (True, False)
 
 
-@pytest.mark.parametrize("why", ["it hangs", "it fails"])
+@pytest.mark.parametrize("why", ["it hangs", "it fails", "it is loaded too late"])
 async def test_a_bundle_that_is_refused_leaves_the_memory(
     tmp_path: Path,
     write_model: WriteModel,
@@ -179,6 +179,8 @@ async def test_a_bundle_that_is_refused_leaves_the_memory(
                 raise RuntimeError("no such operator")
             go_on.wait(60)
 
+        if why == "it is loaded too late":
+            go_on.wait(60)
         model = load_scripted(bundle, settings)
         model.before = run
         opened.append(weakref.ref(model))
@@ -193,7 +195,7 @@ async def test_a_bundle_that_is_refused_leaves_the_memory(
     assert outcomes(await registry.reload(DE)) == {DE: "refused"}
     go_on.set()
     async with asyncio.timeout(10):
-        while opened[0]() is not None:
+        while not opened or opened[0]() is not None:
             await asyncio.sleep(0.05)
             gc.collect()
     await registry.stop(0)

@@ -60,3 +60,12 @@ def test_a_healthy_process_is_not_stopped_because_nobody_here_reads_its_reports(
     watched.check_until(0, 100, hears=False, runs=True)
     watched.check_until(100, 120, hears=True, runs=True)
     assert watched.kills == 0
+
+
+def test_a_process_that_falls_silent_is_stopped_within_five_seconds(watched: Watched) -> None:
+    watched.check_until(0, 10, hears=True, runs=True)
+    now = last = watched.worker.reported
+    while not watched.kills:
+        now += 0.49  # checks and reports are not made at the same moments
+        watched._check_models(now)
+    assert now - last <= 5.0

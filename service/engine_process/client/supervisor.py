@@ -18,7 +18,7 @@ from service.logs import describe_exception, get_logger
 STALLED_SECONDS = 30.0  # as in service.engine.translation.served_model
 CHECK_SECONDS = 0.5  # between two checks of the workers
 HANG_SECONDS = 15.0  # time for a stalled model to recover after it is no longer ready
-SILENT_SECONDS = 5.0  # without a report: a thread of the process that does nothing else sends four a second
+SILENT_SECONDS = 4.0  # without a report (there are four a second): with the time between two checks it is 5 at most
 log = get_logger(__name__)
 
 
