@@ -59,6 +59,7 @@ class TranslationOptions:
     keep_source: bool = False  # sentences below min_quality are not translated
     early_stopping: EarlyStopping | None = None  # when a search ends, as in transformers (ADR 7)
     repetition_guard: bool | None = None  # whether endless repetition is stopped
+    context: bool = True  # whether a sentence that refers to the one before it is read with it
     formality: Formality = "default"  # polite or familiar forms; default: those of most sentences of a text
     back: BackScores | None = None  # by a model of the other direction, to choose among all hypotheses by them, too
     # how the translation of the one sentence begins, and alternatives differ from it after that; None: as it likes

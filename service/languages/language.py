@@ -207,6 +207,14 @@ class Names:
     genitive: str = ""  # the ending of a name that possesses, without an apostrophe
 
 
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The words that tie a sentence to the one before it: pronouns, and what stands before the nouns they mean."""
+
+    pronouns: Pattern = NEVER
+    determiners: Pattern = NEVER
+
+
 @dataclass(frozen=True, eq=False)
 class Language:
     """What is known of a language. There is one object of each language, so it is compared and hashed as such."""
@@ -226,6 +234,7 @@ class Language:
     accents: Accents = field(default_factory=Accents)
     registers: Registers | None = None  # None: the language has none, or none that is known
     you: Pattern | None = None  # words that address somebody, if both registers have the same
+    context: Context = field(default_factory=Context)
     no_commands: Words = ()  # patterns of words with which no command begins
     inflection: Inflection = field(default_factory=Inflection)
     places: Places = field(default_factory=Places)

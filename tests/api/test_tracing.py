@@ -23,7 +23,7 @@ from tests.support.fake_engine import DummyRegistry, info_of, service_of
 from tests.support.fake_worker import MirrorWorker, served_by
 from tests.support.manifests import manifest_document
 
-TEXT = {"q": "I lost my secret. He lost it.", "source": "en", "target": "fr"}
+TEXT = {"q": "I lost my secret. We were sad.", "source": "en", "target": "fr"}
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 TRACEPARENT = f"00-{TRACE}-{CALLER}-01"
 

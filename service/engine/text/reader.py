@@ -33,6 +33,7 @@ class SegmentationOptions:
     wrap_tokens: int  # longer sentences are wrapped
     max_tokens: int  # the model's limit
     split: bool = True  # False: the whole text is one sentence
+    context: bool = True  # whether a sentence that refers to the one before it is read with it
     respell: bool = True  # whether short strings and sentences in capitals are read in another spelling
     values: ValueRules | None = None  # how values are found and written; None: they are text as any other
     glossary: Glossary | None = None  # its terms are values too
@@ -52,6 +53,11 @@ class Reader:
         if rules is not None:
             found = [find_values(text, rules), unknown_words(text, knows), kept_forms(text, rules.source)]
         return reduce(merged, found if glossary is None else [*found, glossary.find(text, self.options.language)], ())
+
+    def fits(self, text: str) -> bool:
+        """Return whether a text is read whole; a subword has at most some ten characters in the mean."""
+        limit = self.options.wrap_tokens
+        return len(text) <= 10 * limit and len(self.tokenizers.source.encode(text)) <= limit
 
     def after(self, draft: Draft | None, steps: Sequence["Step"]) -> Draft | None:
         """Return a draft after some steps; None if one of them does not take it."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from service.bundle.wrapping import outside, trimmed
 from service.engine.cancellation import while_wanted
+from service.engine.text.context import in_context
 from service.engine.text.draft import Draft
 from service.engine.text.reader import AS_IT_IS, STEPS, Reader, SegmentationOptions, read_sentence, read_string
 from service.engine.text.reading import Reading
@@ -38,6 +39,8 @@ def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOp
             continue
         if segmentation.split:
             sentences = sentences_of(text, part, segmentation.language, own or None)
+            if segmentation.context:
+                sentences = in_context(text, sentences, segmentation.language, reader.fits)
         else:
             sentences = outside(text, 0, len(text), ((v.start, v.end) for v in values if v.kind in CUT_KINDS))
         for sentence in while_wanted(sentences):

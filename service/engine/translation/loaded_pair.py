@@ -85,7 +85,9 @@ class LoadedPair:
         """Return how texts are cut, and which of their parts are values."""
         rules = ValueRules(self.segmentation.language, self.info.target_language, options.values != "keep")
         values = None if options.values == "off" else rules
-        return replace(self.segmentation, split=split, values=values, glossary=options.glossary)
+        return replace(
+            self.segmentation, split=split, context=options.context, values=values, glossary=options.glossary
+        )
 
     def report(self, event: EngineEvent) -> None:
         """Report an event of a call; the warm-up, whose translation is cut off early, has none."""
