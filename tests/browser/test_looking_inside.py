@@ -131,7 +131,7 @@ def test_a_comparison_fits_and_shows_both_translations(page: Page, url: str, wid
     assert svg is not None
     scrolls = svg["x"] + svg["width"] > box["x"] + box["width"] + 1
     assert scrolls == (width == 390), "letters stay readable on a phone, and the figure scrolls"
-    assert page.locator("#sideways").is_visible() == scrolls
+    expect(page.locator("#sideways")).to_be_visible(visible=scrolls)
     assert svg["height"] <= box["height"] + 1
     both = page.locator("#both")
     expect(both.locator("dt")).to_have_text(["transformer-en-fr", "bahdanau-en-fr"])

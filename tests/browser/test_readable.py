@@ -1,7 +1,7 @@
 """Whether "Look inside" can be read at every size, and used by touch and by a screen reader; in real Chromium."""
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, expect
 
 from tests.support.page_views import translate, view
 
@@ -49,7 +49,12 @@ def test_a_click_brings_the_figure_into_view_at_two_hundred_percent(page: Page, 
 
 def test_words_come_first_and_subwords_by_choice(page: Page, url: str) -> None:
     asked: list[str] = []
-    page.on("request", lambda request: request.url.endswith("/attention") and asked.append(request.post_data or ""))
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/attention"):
+            asked.append(request.post_data or "")
+
+    page.on("request", note)
     translate(page, url)
     assert '"tokens":"word"' in asked[-1]
     page.locator("#details summary").click()
