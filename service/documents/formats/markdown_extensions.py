@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 FENCE = re.compile(r"[ \t]*+(```|~~~)")
-CONTAINER = re.compile(r"[ \t]*+:::+[^\n]*")  # Docusaurus, VitePress, Pandoc
+CONTAINER = re.compile(r"[ \t]*+:::++[^\n]*+")  # Docusaurus, VitePress, Pandoc
 INDENTED = re.compile(r'[ \t]*+(?:!!!|\?\?\?\+?|===!?\+?) *+(?:[\w -]*+)(?:"(?P<title>[^"\n]*+)")?[ \t]*+')  # MkDocs
 DEFINITION = re.compile(r"( {0,3})[:~](?=[ \t]++\S)")
 INDENT = 4

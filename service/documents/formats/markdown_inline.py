@@ -43,7 +43,8 @@ class Picture(NamedTuple):
     def with_text(self, text: str) -> Picture:
         """Return it with another text."""
         new = ESCAPED.sub(lambda sign: f"\\{sign[0]}", text)
-        return Picture(PICTURE.sub(lambda _: f"![{new}", self.source, count=1))
+        found = PICTURE.match(self.source)
+        return Picture(f"![{new}{self.source[found.end() :]}") if found else self
 
 
 def split_at_breaks(children: Sequence[Token]) -> list[list[Token]]:
