@@ -73,15 +73,8 @@ def named_pair(source: str, target: str, known: Languages, model: str | None = N
 
 
 def search_options(fields: Search, settings: Settings, **more: Any) -> TranslationOptions:
-    """Return the options of a translation: those of the search, and more."""
-    return TranslationOptions(
-        beam_size=fields.beam_size,
-        length_penalty=fields.length_penalty,
-        max_length=fields.max_length,
-        repetition_guard=fields.repetition_guard,
-        values=fields.values or settings.values,
-        **more,
-    )
+    """Return the options of a translation: those of a request, and more; its glossary needs its pair first."""
+    return TranslationOptions.of(fields, **{"values": fields.values or settings.values, "glossary": None, **more})
 
 
 def shortened(value: str) -> str:

@@ -38,7 +38,6 @@ from service.logs import describe_exception, get_logger
 
 log = get_logger(__name__)
 
-AS_SENT = {"model", "beam_size", "header", "metadata", "formality", "glossary"}  # a job has these as the form has them
 MOST_NAME = 200  # characters of a file name that are kept
 
 
@@ -71,6 +70,13 @@ class DocumentRequest(Fields):
         "title of epub, title and description of md",
     )
     api_key: ApiKey = None
+
+
+SENT = set(Job.__match_args__).intersection(DocumentRequest.model_fields) - {
+    "source",
+    "target",
+    "columns",
+}  # as they are
 
 
 class ServiceEngine:
@@ -136,7 +142,7 @@ async def job_of(wanted: DocumentRequest, service: Service, context: RequestCont
         target=target,
         created=0.0,
         columns=tuple(name.strip() for name in (wanted.columns or "").split(",") if name.strip()),
-        **wanted.model_dump(include=AS_SENT),
+        **wanted.model_dump(include=SENT),
         owner=context.key_hash,
         linked=linked,
     )

@@ -96,15 +96,8 @@ def open_models(options: BulkOptions) -> OpenedModels:
     settings = EngineSettings(model_settings, WorkerSettings(budget, inter_threads=options.inter_threads))
     glossary = _glossary(options, [leg.pair for leg in found])
     legs = [open_translator(leg.bundle, settings).for_pair(*leg.pair) for leg in found]
-    search = TranslationOptions(
-        beam_size=options.beam_size,
-        values=options.values,
-        glossary=glossary,
-        formality=options.formality,
-        details=bool(options.alignments or options.words or options.scores),
-        min_quality=options.min_quality,
-        keep_source=options.keep_source,
-    )
+    details = bool(options.alignments or options.words or options.scores)
+    search = TranslationOptions.of(options, glossary=glossary, details=details)
     return OpenedModels(legs, search, found[-1].bundle.manifest.decoding.length_penalty)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from service.bundle.manifest import EarlyStopping, Step
 from service.engine.jobs import (
@@ -64,6 +64,12 @@ class TranslationOptions:
     back: BackScores | None = None  # by a model of the other direction, to choose among all hypotheses by them, too
     # how the translation of the one sentence begins, and alternatives differ from it after that; None: as it likes
     target_prefix: str | None = None
+
+    @classmethod
+    def of(cls, given: object, **more: Any) -> TranslationOptions:
+        """Return the options that a request, a job or a call has under the same names, and more."""
+        names = [name for name in cls.__match_args__ if name not in more and hasattr(given, name)]
+        return cls(**{name: getattr(given, name) for name in names}, **more)
 
     @property
     def weight(self) -> int:

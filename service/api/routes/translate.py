@@ -39,14 +39,5 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
     if fields.format == "html" and fields.details:
         raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
     source, target = pair or served_pair(fields.source, fields.target, known, fields.model)
-    options = search_options(
-        fields,
-        settings,
-        alternatives=fields.alternatives,
-        target_prefix=fields.target_prefix,
-        formality=fields.formality,
-        details=fields.details,
-        min_quality=fields.min_quality,
-        keep_source=fields.below_min_quality == "keep_source",
-    )
+    options = search_options(fields, settings, keep_source=fields.below_min_quality == "keep_source")
     return Job(fields, texts, source, target, options)

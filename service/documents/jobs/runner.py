@@ -244,9 +244,7 @@ class JobRunner:
             progress = Progress(self.store, replace(job, segments=len(segments)), digest_of(legs, glossary))
             if legs:
                 known = await progress.begin()
-                search = TranslationOptions(
-                    beam_size=job.beam_size, values=self._options.values, glossary=glossary, formality=job.formality
-                )
+                search = TranslationOptions.of(job, values=self._options.values, glossary=glossary)
                 translations = await translate_segments(
                     legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
                 )
