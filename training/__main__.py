@@ -8,11 +8,11 @@ import typer
 from service.bundle.errors import BundleError
 
 try:
-    from training.cli import align, confidence, distil, evaluate, experiments, imports, sentence
-    from training.cli.align_corpus import align_corpus
+    from training.cli import align, confidence, distil, evaluate, experiments, imports
     from training.cli.captions import captions
     from training.cli.ensemble import ensemble
     from training.cli.export import export
+    from training.cli.sentiment import sentiment
     from training.cli.text import text
     from training.cli.train import prepare, train
 except ModuleNotFoundError as error:  # what `make serve` installs has no libraries for training
@@ -24,12 +24,11 @@ except ModuleNotFoundError as error:  # what `make serve` installs has no librar
 app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
 for command in (
     prepare, train, evaluate.evaluate, evaluate.domains, align.align, align.links, distil.unseen, distil.distil,
-    align.silver, align_corpus, export, ensemble, text, captions,
+    align.silver, export, ensemble, text, captions, sentiment,
     experiments.grid, experiments.report, confidence.confidence, confidence.reliability,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(imports.app, name="import")
-app.add_typer(sentence.app, name="sentence")
 
 
 def main() -> None:

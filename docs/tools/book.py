@@ -40,7 +40,7 @@ from docs.tools.book_html import (  # noqa: E402
 PAGES = ROOT / "docs" / "learn"
 BUILT = ROOT / "service" / "web" / "learn"
 MODELS = ROOT / "models"
-MANIFESTS = ("manifest.json", "embedding.json", "captions.json")
+MANIFESTS = ("manifest.json", "captions.json")
 MARK = "source-sha256"
 FORM = "5"  # raised when this program makes other pages of the same text
 

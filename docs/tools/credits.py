@@ -44,8 +44,6 @@ def cards() -> Iterator[tuple[str, list[dict[str, str]]]]:
         yield name, manifest["card"]["data"]
     for path in sorted(ROOT.glob("models/gallery/*/manifest.json")):
         yield path.parent.name, json.loads(path.read_text("utf-8"))["card"]["data"]
-    data = json.loads((ROOT / "models/sentence/embedding.json").read_text("utf-8"))["card"]["training_data"]
-    yield "sentence", [{**entry, "name": entry["corpus"]} for entry in data]
 
 
 def corpus_of(name: str) -> Corpus | None:

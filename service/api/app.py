@@ -28,7 +28,6 @@ from service.api.routes import (
     catalogue,
     detect,
     documents,
-    embed,
     operations,
     page,
     translate,
@@ -141,7 +140,7 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.jobs = job_runner(service)
     families = (
         *(translate, documents, detect, attention, catalogue, libretranslate),
-        *(embed, open_inference, repository, operations, docs_page, page),
+        *(open_inference, repository, operations, docs_page, page),
     )
     for family in families:
         app.include_router(family.router)

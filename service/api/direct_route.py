@@ -37,7 +37,7 @@ def reader_of(model: type[Fields]) -> Call:
         fields: Mapping[str, Any] = await read_fields(request)
 
         def checked() -> Fields:
-            return parse(model.meant_by(fields), fields)
+            return parse(model, fields)
 
         return await TEXT_POOL.run(checked) if len(request.scope.get(BODY, b"")) > LARGE_BODY else checked()
 

@@ -20,7 +20,6 @@ TAGS = {
     "Translation": "Translation and language detection, compatible with LibreTranslate.",
     "Documents": "Translation of documents in the background.",
     "Attention": "Attention weights of a translation, as data and as pictures.",
-    "Embeddings": "Sentence embeddings.",
     "Models": "Served languages and glossaries, and models with their model cards.",
     "Open Inference Protocol": "For clients of KServe and Triton.",
     "Operations": "Health probes and metrics.",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from service.api.languages import LanguageDetection, language_name
 from service.bundle.repository import Change
 from service.detection import Guess
-from service.embedding import Embedder
 from service.engine import (
     TEXT_POOL,
     BackScores,
@@ -48,7 +47,6 @@ class Service:
     metrics: Metrics
     draining: bool = False
     tracing: OpenTelemetry | None = None
-    embedder: Embedder | None = None
     detection: LanguageDetection = field(default_factory=LanguageDetection, init=False)
     glossaries: GlossaryFolder = field(init=False)
     _models: list[ModelInfo] = field(default_factory=list, init=False)

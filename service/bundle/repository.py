@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 from service.bundle.checksums import digest_of
-from service.bundle.embedding import has_embedding_model
 from service.bundle.errors import BundleIncompatible, BundleMissing, EngineError
 from service.bundle.load import Bundle, is_bundle, load_bundle
 from service.bundle.manifest import MANIFEST_NAME
@@ -62,7 +61,7 @@ def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle, *, 
     """
     found = scan_bundles(folder, gallery=gallery)
     for path in _subfolders(folder, gallery):
-        if not (is_bundle(path) or has_embedding_model(path) or path.name in (GALLERY, CAPTIONS)):
+        if not (is_bundle(path) or path.name in (GALLERY, CAPTIONS)):
             _LOG.warning("%s is ignored: it has no manifest.json, so it is not a bundle", path)
     if not found:
         raise no_models(f"{folder}: there is no model bundle in it, which is a folder with a manifest.json.")

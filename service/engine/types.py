@@ -25,7 +25,7 @@ from service.engine.values.terms import Glossary
 
 # occlusion: no attention, but what each target token loses if a source word is removed; shown beside it
 ViewKind = Literal["cross", "encoder", "decoder", "occlusion"]
-MapKind = Literal["cross", "encoder", "decoder", "occlusion", "sentence"]  # sentence: hops (service.embedding)
+MapKind = Literal["cross", "encoder", "decoder", "occlusion"]
 # localize: kept, and written as the target language does; keep: kept as they are; off: text as any other
 ValueHandling = Literal["localize", "keep", "off"]
 # search: the tokens that a search chose; ids: given ones; canonical: those that the tokenizer makes of a given

@@ -17,7 +17,7 @@ def digest(found: AttentionMap) -> str:
 def headline(found: AttentionMap) -> tuple[str, ...]:
     """Return the two texts, on one line if they are short, or the one text of self-attention."""
     source, target = (shorten(clean(text).strip(), TITLE_LENGTH) for text in (found.source_text, found.target_text))
-    if found.kind in ("encoder", "sentence"):
+    if found.kind == "encoder":
         return (source,)
     if found.kind == "decoder":
         return (target,)
@@ -36,7 +36,6 @@ def subject(found: AttentionMap) -> str:
         "cross": "cross-attention",
         "encoder": "encoder self-attention",
         "decoder": "decoder self-attention",
-        "sentence": "sentence embedding",
         "occlusion": "occlusion: what a target token loses if a source word is removed",
     }[found.kind]
     return name if found.scores is None else f"{name}, scores before the softmax"
@@ -47,9 +46,6 @@ def selection(found: AttentionMap, naming: Naming) -> str:
     # Short, because each letter takes time to draw.
     if found.kind == "occlusion":
         return ""
-    if found.kind == "sentence":
-        hops = len(found.target_tokens)
-        return f"{hops} hop{'s' if hops > 1 else ''}"
     if found.layer == found.head and found.layer in ("mean", "all"):
         return {"mean": "mean of all heads", "all": "all heads"}[str(found.layer)]
     aligning = naming.aligning.get(found.model)

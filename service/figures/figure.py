@@ -148,7 +148,7 @@ def _panel(
         weights=np.asarray(np.round(weights.astype(np.float64), DIGITS), np.float64),
         rows=rows,
         columns=columns,
-        row_title={"encoder": "source", "sentence": "hop"}.get(found.kind, "target"),
+        row_title="source" if found.kind == "encoder" else "target",
         column_title="target read so far" if found.kind == "decoder" else "source",
         marked=tuple((target, source) for source, target in marked if target < len(rows) and source < len(columns)),
         scores=tuple(zip(found.token_logprobs, found.token_ranks, strict=True)) if scored else (),

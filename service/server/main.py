@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from service.api.state import Service
-from service.embedding import embedder_in
 from service.engine import (
     Budget,
     EngineHost,
@@ -102,8 +101,7 @@ def serve_models(settings: Settings) -> int:
             device = "cuda" if expects_gpu(settings) else "cpu"
             log.info("engine processes", chosen=settings.engine_processes, cores=own_cores(), device=device)
         warn_of_useless_pivot(settings, registry.models())
-        embedder = embedder_in(settings.models_dir)
-        return run(Service(settings, registry, metrics, tracing=tracing, embedder=embedder))
+        return run(Service(settings, registry, metrics, tracing=tracing))
 
 
 def with_engine_processes(settings: Settings) -> Settings:

@@ -31,7 +31,7 @@ def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]
 
 def test_every_route_is_described_with_examples(document: dict[str, Any]) -> None:
     assert set(document["paths"]) == {
-        *("/translate", "/attention", "/embed"),
+        *("/translate", "/attention"),
         *("/languages", "/glossaries", "/models"),
         *("/health", "/health/live", "/health/ready", "/metrics"),
         *("/detect", "/frontend/settings", "/suggest", "/translate_file"),

@@ -14,7 +14,7 @@ WRITTEN = re.compile(r"(?<![\w.])(?:http://)?localhost:8000(/[^\s)>`\"']*)")
 BOOK = "service/web/learn"
 PAGES = sorted({ROOT / "README.md", *ROOT.glob("docs/**/*.md")} - set(ROOT.glob("docs/adr/*")))
 OF_ONE_MODEL = {"layer", "head", "stage", "kind"}  # the models of a pair differ in what they have of these
-OF_ANY_MODEL = {"sentence", "occlusion"}
+OF_ANY_MODEL = {"occlusion"}
 
 
 def found() -> dict[str, str]:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from training.recipe import RecipeError, load_recipe, parse_recipe
-from training.sentence.recipe import load_sentence_recipe
 
 RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
 
@@ -29,8 +28,7 @@ def guided(kind: str, layer: int = 0, head: int = 0, **network: str) -> dict[str
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_committed_recipes_are_valid_and_carry_their_file_name(path: Path) -> None:
-    load = load_sentence_recipe if path.stem.startswith("sentence-") else load_recipe
-    assert load(path).name == path.stem
+    assert load_recipe(path).name == path.stem
 
 
 @pytest.mark.parametrize(

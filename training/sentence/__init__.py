@@ -1,1 +1,1 @@
-"""Sentence encoders: structured self-attentive embeddings (Lin et al. 2017, 1703.03130), and others on reviews."""
+"""Encoders of sentences, structured self-attention (Lin et al. 2017, 1703.03130) among them, compared on reviews."""

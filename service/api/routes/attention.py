@@ -12,7 +12,6 @@ from starlette.responses import Response
 from service.api.attention_formats import cache_key, check_digests, naming_of, other_contents, represent
 from service.api.attention_job import Job, job_of
 from service.api.checks import check_characters
-from service.api.context import RequestContext
 from service.api.direct_route import ContextDep, DirectRoute, RendererDep, ServiceDep
 from service.api.errors import invalid
 from service.api.etag import tagged
@@ -22,14 +21,10 @@ from service.api.schemas.attention import (
     AttentionRequest,
     AttentionResponse,
     BertvizAttention,
-    SentenceAttentionRequest,
 )
-from service.api.sentence_attention import EMBEDDINGS, attention_map, embedder_of
 from service.api.state import Service
 from service.engine import AttentionMap, AttentionOptions, Pair, Translates, check_room, kept
 from service.figures.figure import comparable
-from service.figures.panels import Naming
-from service.figures.renderer import FigureRenderer
 
 router = APIRouter(tags=["Attention"], route_class=DirectRoute)
 
@@ -65,8 +60,6 @@ async def attention(
     With the fields in the query string the address can be linked to, and ETag makes repeats cheap; with the fields in
     the body texts may be longer.
     """
-    if isinstance(fields, SentenceAttentionRequest):
-        return await _sentence(request, fields, service, context, renderer)
     job = job_of(fields, service.languages, service.settings)
     check_characters((job.text, job.target_text or "", fields.other_text or ""), service.settings)
     before = service.registry.resolve(*job.before) if job.before else None
@@ -92,33 +85,6 @@ async def attention(
 
     key = [digests, asdict(job), cache_key(fields)]
     return await tagged(request, key, make, stable=len(fields.digests) == len(digests))
-
-
-async def _sentence(
-    request: Request,
-    fields: SentenceAttentionRequest,
-    service: Service,
-    context: RequestContext,
-    renderer: FigureRenderer,
-) -> Response:
-    """Return the attention matrix A of one sentence in the requested form; raise ApiError."""
-    embedder = embedder_of(service)
-    check_characters([fields.text], service.settings)
-    context.count([fields.text], embedder.manifest.name)
-    check_digests(fields.digests, [embedder.digest])
-
-    async def make() -> Response:
-        work = EMBEDDINGS.run(lambda: attention_map(embedder, fields.text, fields.specials))
-        found = await context.deadline.wait_for(work)
-        if found.weights.size > MOST_WEIGHTS:
-            raise invalid(
-                f"{found.weights.size} attention weights are more than {MOST_WEIGHTS}; send a shorter text",
-                "too_many_weights",
-            )
-        return await context.deadline.wait_for(represent([found], fields, Naming(), renderer))
-
-    key = [embedder.digest, fields.text, fields.specials, cache_key(fields)]
-    return await tagged(request, key, make, stable=bool(fields.digests))
 
 
 def _translators(service: Service, pair: Pair, fields: AttentionRequest) -> list[Translates]:

@@ -1,9 +1,8 @@
 """The shapes of /attention."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from service.api.schemas.common import (
     Accepts,
@@ -53,13 +52,7 @@ Models = Annotated[
     Accepts(f"names of models with commas between them, at most {MOST_MODELS}"),
 ]
 Ids = Annotated[str | None, Field(pattern=IDS), Trimmed, Accepts("ids of tokens with commas between them")]
-# kind=sentence has fewer fields, but it belongs to the same route.
-Kind = Annotated[
-    Literal["cross", "encoder", "decoder", "occlusion"],
-    Lowered,
-    WithJsonSchema({"type": "string", "enum": ["cross", "encoder", "decoder", "occlusion", "sentence"]}),
-    Accepts("one of cross, encoder, decoder, occlusion, sentence"),
-]
+Kind = Annotated[Literal["cross", "encoder", "decoder", "occlusion"], Lowered]
 
 
 class AttentionRequest(FigureRequest, Decoding):
@@ -90,8 +83,7 @@ class AttentionRequest(FigureRequest, Decoding):
     )  # fmt: skip
     kind: Kind = Field(
         "cross", description="Which attention; `occlusion` is no attention but what each target token loses in "
-        "log-probability if a part of the source is removed; `sentence` is that of the sentence embedding of `text` "
-        "(hops over tokens) and needs neither `source` nor `target`"
+        "log-probability if a part of the source is removed"
     )  # fmt: skip
     stage: Annotated[Literal["weights", "scores"], Lowered] = Field(
         "weights", description="`scores`: also the numbers before the softmax, which pictures then show. For one head "
@@ -141,35 +133,10 @@ class AttentionRequest(FigureRequest, Decoding):
         "the address is then answered by this model only, may be cached for ever, and is answered 409 by any other"
     )  # fmt: skip
 
-    @classmethod
-    def meant_by(cls, fields: Mapping[str, Any]) -> type["AttentionRequest"]:
-        """Return the model of a kind of attention."""
-        kind = fields.get("kind")
-        return SentenceAttentionRequest if isinstance(kind, str) and kind.lower() == "sentence" else cls
-
     @property
     def digests(self) -> tuple[str, ...]:
         """Return the digests of the wanted models."""
         return tuple(self.digest.split(",")) if self.digest else ()
-
-
-OF_SENTENCES = ("text", "kind", "specials", "format", "view", "theme", "language", "scale", "digest")
-
-
-class SentenceAttentionRequest(AttentionRequest):
-    """The same with kind=sentence, which needs no languages; the fields that are not OF_SENTENCES are ignored."""
-
-    source: str = ""
-    target: str = ""
-    kind: Annotated[Literal["sentence"], Lowered]  # type: ignore[assignment]
-    format: Annotated[Literal["json", "svg", "png", "html", "csv", "npz", "vega"], Lowered] = "json"
-    view: Annotated[Literal["heatmap", "lines"], Lowered] = "heatmap"
-
-    @model_validator(mode="before")
-    @classmethod
-    def without_others(cls, fields: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields that an embedding model has."""
-        return {name: fields[name] for name in OF_SENTENCES if name in fields}
 
 
 class ExplainedCell(Schema):
@@ -235,7 +202,7 @@ class AttentionResponse(Schema):
         None, description="The ensemble that the model is a member of; translation, scores and digest are those of it"
     )  # fmt: skip
     digest: str = Field(description="SHA-256 of the model's manifest")
-    kind: Literal["cross", "encoder", "decoder", "occlusion", "sentence"]
+    kind: Literal["cross", "encoder", "decoder", "occlusion"]
     layer: str | int
     head: str | int
     step: Literal["produce", "consume"] | None = Field(

@@ -6,9 +6,8 @@ words in any case. Absent, null and "" all mean the default, because forms send 
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AllowInfNan,
@@ -125,11 +124,6 @@ class Fields(Schema):
     """Base of requests: null and "" are left out, so that the defaults hold."""
 
     kept_if_empty: ClassVar[frozenset[str]] = frozenset()  # fields in which "" is a value, or has its own message
-
-    @classmethod
-    def meant_by(cls, _fields: Mapping[str, Any]) -> type[Self]:
-        """Return the model that checks some fields: this one, or one of its own kinds."""
-        return cls
 
     @model_validator(mode="before")
     @classmethod

@@ -17,7 +17,7 @@ class Blocker:
 
 sys.meta_path.insert(0, Blocker())
 """
-TRAINING_ALONE = ("faiss", "huggingface_hub", "lightning", "sacrebleu", "safetensors", "sklearn", "torch")
+TRAINING_ALONE = ("huggingface_hub", "lightning", "sacrebleu", "safetensors", "sklearn", "torch")
 
 
 def variables(folder: Path, blocked: tuple[str, ...] = TRAINING_ALONE, **more: str) -> dict[str, str]:

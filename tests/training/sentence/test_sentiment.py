@@ -70,7 +70,7 @@ def test_each_learns_which_words_are_good(name: str) -> None:
 def test_the_command_prints_a_table_and_keeps_all_figures(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     data = write(tmp_path / "data")
-    shown = call("sentence", "sentiment", data, "--epochs", 1, "--seeds", 2, "--output", out)
+    shown = call("sentiment", data, "--epochs", 1, "--seeds", 2, "--output", out)
     assert all(f"| {name} |" in shown for name in ENCODERS)
     assert len(json.loads(out.read_text("utf-8"))["results"]) == 2 * len(ENCODERS)
 
