@@ -28,7 +28,7 @@ RELEASE := $(VENV)/release/bin
 RELEASE_PROGRAMS := build check-wheel-contents twine uv zizmor
 # The images' packages: for every Linux and Python, without an address of an index.
 LOCK := $(RELEASE)/uv pip compile --quiet --universal --generate-hashes --constraint constraints.txt --no-header --no-annotate
-IMAGE_EXTRAS := --extra documents --extra import --extra png --extra tracing
+IMAGE_EXTRAS := --extra documents --extra import --extra tracing
 SBOM := build/sbom-$(ACCELERATOR).cdx.json
 
 .PHONY: help serve training test lint format book docs sbom audit resolve locked release-check containers bench bench-soak gpu-check clean
@@ -110,22 +110,22 @@ $(VENV)/serving-$(ACCELERATOR): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what serving needs ($(ACCELERATOR))"
 	@rm -f $(VENV)/serving-* $(VENV)/training-* $(VENV)/development-* $(VENV)/bench-*
 	@$(BIN)/python -m pip uninstall --quiet --quiet --yes $(OTHER_RUNTIME)
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),client,documents,import,png]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),client,documents,import]'
 	@touch $@
 
 $(VENV)/training-$(ACCELERATOR): $(VENV)/serving-$(ACCELERATOR)
 	@echo "Installing what training needs"
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),client,documents,import,png,training]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),client,documents,import,training]'
 	@touch $@
 
 $(VENV)/development-$(ACCELERATOR): $(VENV)/serving-$(ACCELERATOR)
 	@echo "Installing what tests, checks and training need"
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,png,training,docs,dev]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,training,docs,dev]'
 	@touch $@
 
 $(VENV)/bench-$(ACCELERATOR): $(VENV)/development-$(ACCELERATOR)
 	@echo "Installing what the measurements compare with"
-	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,png,training,docs,dev,bench]'
+	@$(PIP_INSTALL) '.[$(ACCELERATOR),documents,mcp,training,docs,dev,bench]'
 	@touch $@
 
 $(VENV)/supply-installed: pyproject.toml constraints.txt | $(BIN)/python
@@ -146,7 +146,7 @@ $(SBOM): pyproject.toml constraints.txt $(VENV)/supply-installed
 	@echo "Installing what an image has, to look at it"
 	@$(BIN)/python -m venv --clear --without-pip $(SHIPPED)
 	@$(BIN)/python -m pip --python $(SHIPPED)/bin/python install --quiet --quiet --disable-pip-version-check \
-		--constraint constraints.txt '.[$(ACCELERATOR),documents,import,png,tracing]'
+		--constraint constraints.txt '.[$(ACCELERATOR),documents,import,tracing]'
 	@mkdir -p $(@D)
 	@$(SUPPLY)/cyclonedx-py environment --pyproject pyproject.toml --mc-type application --output-reproducible \
 		--output-file $@ $(SHIPPED)/bin/python

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 LINUX, LINUX_ARM, MACOS_ARM = "x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin"
 SYSTEMS = (LINUX, LINUX_ARM, MACOS_ARM)
 MACOS = "14.0"  # the oldest that ONNX Runtime has wheels for
-SOURCE_ONLY = ("odfpy", "pyvips", "srt")  # pure Python without a wheel on the index; only tests and an extra need them
+SOURCE_ONLY = ("odfpy", "srt")  # pure Python without a wheel on the index; only tests and an extra need them
 PATCH = 9  # a release of each minor version that is old enough; some packages leave out the first ones
 GPU = "gpu"  # instead of the extra cpu; ONNX Runtime has it for Linux x86-64
 

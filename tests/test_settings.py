@@ -13,7 +13,6 @@ from service.settings import (
     load_settings,
     settings_table,
     variable,
-    warnings_of_settings,
 )
 
 
@@ -164,33 +163,6 @@ def test_every_decode_thread_needs_rows_for_the_widest_beam(monkeypatch: pytest.
     monkeypatch.setenv("TRANSLUCENT_MAX_ROWS", "31")
     with pytest.raises(SettingsError, match="at least 8 for each of TRANSLUCENT_INTER_THREADS"):
         load_settings()
-
-
-@pytest.mark.parametrize(
-    ("old", "field", "value"),
-    [
-        ("THREADS", "intra_threads", "3"),
-        ("DECODERS", "inter_threads", "2"),
-        ("DRAIN_SECONDS", "drain_timeout_seconds", "7.5"),
-    ],
-)
-def test_an_old_name_works_and_one_line_says_the_new_name(
-    monkeypatch: pytest.MonkeyPatch, old: str, field: str, value: str
-) -> None:
-    assert warnings_of_settings() == []
-    monkeypatch.setenv(f"TRANSLUCENT_{old}", value)
-    assert str(getattr(load_settings(), field)) == value
-    (line,) = warnings_of_settings()
-    assert line.startswith(f"TRANSLUCENT_{old} is now {variable(field)};")
-    monkeypatch.setenv(variable(field), "1")
-    assert getattr(load_settings(), field) == 1, "the new name wins"
-    assert getattr(load_settings(**{field: 4}), field) == 4, "an option wins over both"
-
-
-def test_a_setting_that_is_gone_has_no_effect_and_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRANSLUCENT_URL_LIMIT", "1024")
-    load_settings()
-    assert warnings_of_settings() == ["TRANSLUCENT_URL_LIMIT is no longer a setting and has no effect; remove it."]
 
 
 def test_an_unknown_variable_is_an_error_with_a_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:

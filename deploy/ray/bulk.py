@@ -135,7 +135,6 @@ def main() -> None:
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
     parser.add_argument(
         "--intra-threads",
-        "--threads",  # the old name
         type=int,
         default=1,
         help="threads that ONNX Runtime uses inside one run, in each worker",

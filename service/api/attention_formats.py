@@ -16,7 +16,6 @@ from service.figures import exports
 from service.figures.figure import compare, contrast, one, several
 from service.figures.html import as_html
 from service.figures.panels import Figure, Naming, ViewName
-from service.figures.rasteriser import rasteriser_version
 from service.figures.renderer import FigureRenderer
 from service.figures.theme import ThemeName
 from service.figures.vega_lite import specification
@@ -35,7 +34,7 @@ MEDIA_TYPES = {
     "pharaoh": "text/plain",
 }
 LARGE = 1_000  # weights; larger pictures and files are made in a thread
-REVISION = f"8 {version('vl-convert-python')} {rasteriser_version()}"  # of what is answered: part of every entity tag
+REVISION = f"9 {version('vl-convert-python')}"  # of what is answered: part of every entity tag
 # Pictures and data run no scripts. An HTML figure runs its own scripts, which its policy names by their digests, in an
 # origin of its own, so it has no access to the page, whose storage may hold an API key.
 STILL = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'self'"

@@ -23,7 +23,6 @@ IntraThreads = Annotated[
     int | None,
     typer.Option(help="Threads that ONNX Runtime uses inside one run of a model. [env: TRANSLUCENT_INTRA_THREADS]"),
 ]
-Threads = Annotated[int | None, typer.Option(hidden=True, help="The old name of --intra-threads.")]
 
 
 def say(message: str) -> None:
@@ -44,13 +43,3 @@ def read_settings(**overrides: object) -> Settings:
         return load_settings(**overrides)
     except SettingsError as error:
         fail(str(error), WRONG)
-
-
-def either_name(intra_threads: int | None, threads: int | None) -> int | None:
-    """Return the value of --intra-threads, which --threads, its old name, gives as well."""
-    if threads is None:
-        return intra_threads
-    if intra_threads not in (None, threads):
-        fail("--threads and --intra-threads are one option and differ; --threads is the old name, leave it out.", WRONG)
-    say("--threads is now --intra-threads. The next version will not accept the old name.")
-    return threads

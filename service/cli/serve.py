@@ -13,8 +13,6 @@ from service.cli.options import (
     Device,
     IntraThreads,
     ModelsDir,
-    Threads,
-    either_name,
     fail,
     read_settings,
 )
@@ -28,7 +26,6 @@ def serve(
     models_dir: ModelsDir = None,
     device: Device = None,
     intra_threads: IntraThreads = None,
-    threads: Threads = None,
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"] | None,
         typer.Option(help="Lowest level of log lines that are written. [env: TRANSLUCENT_LOG_LEVEL]"),
@@ -44,7 +41,7 @@ def serve(
         port=port,
         models_dir=models_dir,
         device=device,
-        intra_threads=either_name(intra_threads, threads),
+        intra_threads=intra_threads,
         log_level=log_level,
     )
     # Only serving needs the HTTP libraries; the other commands start faster without them.

@@ -19,18 +19,14 @@ from service.cli.options import (
     IntraThreads,
     ModelsDir,
     Precision,
-    Threads,
-    either_name,
     fail,
     read_settings,
-    say,
 )
 from service.cli.source_language import sample_of, with_source
 from service.documents.format import limits_of
 from service.engine import EngineError, Formality, InvalidOption, UnsupportedPair
 from service.glossaries.checks import InvalidGlossary
 from service.logs import configure_logging
-from service.settings import warnings_of_settings
 
 Texts = Annotated[
     list[str] | None, typer.Argument(help="Texts to translate, or names of documents (docx, html, po, …), or a folder.")
@@ -176,7 +172,6 @@ def translate(
     device: Device = None,
     precision: Precision = None,
     intra_threads: IntraThreads = None,
-    threads: Threads = None,
 ) -> None:
     """Translate texts, documents, or a file line by line, or score and align translations that you have.
 
@@ -189,10 +184,8 @@ def translate(
         device=device,
         precision=precision,
         values=values,
-        intra_threads=either_name(intra_threads, threads),
+        intra_threads=intra_threads,
     )
-    for line in warnings_of_settings():
-        say(line)
     configure_logging("warning", "console", sys.stderr)
     options = BulkOptions(
         wanted=ModelQuery(model, source, target, own.default_bundles, own.pivot_language),

@@ -5,7 +5,6 @@ A job is JSON. An answer is `ok` or `error`, a blank, then the result or the kin
 """
 
 import contextlib
-import functools
 import json
 import os
 import re
@@ -16,7 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from service.figures.rasteriser import Rasteriser, open_rasteriser
+from service.figures.rasteriser import drawable
 from service.whole_file import write_whole
 
 VEGA_LITE = "6.4"
@@ -60,17 +59,13 @@ class VegaRenderer:
             "svg": self.svg, "png": self.png, "script": self.script
         }  # fmt: skip
 
-    @functools.cached_property
-    def _rasterise(self) -> Rasteriser:
-        return open_rasteriser(self._library)
-
     def svg(self, job: dict[str, Any]) -> bytes:
         """Return a specification as SVG."""
         return self._drawn(job["spec"]).encode("utf-8")
 
     def png(self, job: dict[str, Any]) -> bytes:
         """Return a specification as PNG, `scale` pixels for each of the SVG's."""
-        return self._rasterise(self._drawn(job["spec"]), job["scale"])
+        return bytes(self._library.svg_to_png(drawable(self._drawn(job["spec"])), scale=job["scale"]))
 
     def script(self, _job: dict[str, Any]) -> bytes:
         """Return Vega, Vega-Lite and Vega-Embed as one script."""

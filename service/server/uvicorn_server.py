@@ -31,7 +31,6 @@ from service.server.connection_limits import ConnectionPolicy
 from service.server.exposure import descriptor_warning, exposure_warning, possible_connections
 from service.server.http_protocol import LimitedProtocol
 from service.server.reload import Hangup
-from service.settings import warnings_of_settings
 
 log = get_logger(__name__)
 
@@ -149,7 +148,7 @@ class Server(uvicorn.Server):
         """Start, and print the address in one line that a program can read."""
         settings = self.service.settings
         few = descriptor_warning(settings, self._connection_limit)
-        for warning in (*warnings_of_settings(), exposure_warning(settings), few):
+        for warning in (exposure_warning(settings), few):
             if warning:
                 log.warning(warning)
         await super().startup(sockets)  # type: ignore[arg-type]

@@ -24,23 +24,9 @@ __all__ = [
     "load_settings",
     "settings_table",
     "variable",
-    "warnings_of_settings",
 ]
 
 SECRET_FILE_LIMIT = 4096  # bytes
-# Old names: this version still takes them, or ignores them where the setting is a constant now; both with a warning.
-OLD: dict[str, str | None] = {
-    "threads": "intra_threads",
-    "decoders": "inter_threads",
-    "drain_seconds": "drain_timeout_seconds",
-    **dict.fromkeys(("attention_weight_limit", "weight_limit", "auth_failure_limit", "failure_limit", "url_limit")),
-    **dict.fromkeys(("header_limit", "header_count_limit", "head_timeout_seconds", "send_timeout_seconds")),
-    **dict.fromkeys(("buffered_bodies_limit", "address_connection_limit", "max_queued_tokens", "max_unpacked_mb")),
-    **dict.fromkeys(("document_segment_limit", "jobs_limit", "glossary_character_limit")),
-    **dict.fromkeys(
-        ("language_warnings", "embeddings", "document_character_limit", "glossary_term_limit", "jobs_running")
-    ),
-}
 
 
 class SettingsError(Exception):
@@ -77,11 +63,8 @@ def load_settings(**overrides: Any) -> Settings:
     known = {variable(name): name for name in _in_order()}
     ours = {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(PREFIX)}
     given, problems = _secrets_in_files(ours)
-    known_too = {*known, *map(variable, OLD), *(f"{variable(name)}_FILE" for name in _secrets())}
-    problems += [_unknown(name, known) for name in sorted(ours) if name not in known_too]
-    for old, new in OLD.items():
-        if new and variable(old) in ours and variable(new) not in ours:
-            given[new] = ours[variable(old)]
+    files = {f"{variable(name)}_FILE" for name in _secrets()}
+    problems += [_unknown(name, known) for name in sorted(ours) if name not in {*known, *files}]
     given |= {name: value for name, value in overrides.items() if value is not None}
     settings = None
     try:
@@ -91,18 +74,6 @@ def load_settings(**overrides: Any) -> Settings:
     if problems or settings is None:
         raise SettingsError("\n".join(problems))
     return settings
-
-
-def warnings_of_settings() -> list[str]:
-    """Return one line for each variable that is set and has another name now, or no effect any more."""
-    names = {name.upper() for name in os.environ}
-    return [
-        f"{variable(old)} is now {variable(new)}; the next version will not accept the old name."
-        if new
-        else f"{variable(old)} is no longer a setting and has no effect; remove it."
-        for old, new in OLD.items()
-        if variable(old) in names
-    ]
 
 
 def _secrets() -> list[str]:

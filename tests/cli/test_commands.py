@@ -149,17 +149,6 @@ def test_translate_hands_texts_and_every_option_on(taken: list[BulkOptions]) -> 
     ]
 
 
-def test_the_old_name_of_an_option_works_and_a_line_says_the_new_one(taken: list[BulkOptions]) -> None:
-    by_option = run("translate", "Hello.", "--threads", "3")
-    assert "--threads is now --intra-threads" in by_option.stderr
-    by_variable = run("translate", "Hello.", TRANSLUCENT_THREADS="4")
-    assert "TRANSLUCENT_THREADS is now TRANSLUCENT_INTRA_THREADS" in by_variable.stderr
-    both = run("translate", "Hello.", "--threads", "3", "--intra-threads", "4")
-    assert "--threads and --intra-threads are one option and differ" in both.stderr
-    assert [answer.exit_code for answer in (by_option, by_variable, both)] == [0, 0, 2]
-    assert [options.intra_threads for options in taken] == [3, 4]
-
-
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [

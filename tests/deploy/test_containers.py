@@ -19,7 +19,7 @@ from tests.deploy.stack import IMAGE, missing
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-EXTRAS = ("documents", "import", "png", "tracing")  # of both images
+EXTRAS = ("documents", "import", "tracing")  # of both images
 LINUX = {"sys_platform": "linux", "platform_machine": "x86_64", "python_full_version": "3.13.5"}
 REASON = missing(IMAGE)
 HARDENING = ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]

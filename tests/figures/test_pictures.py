@@ -1,10 +1,7 @@
 """Pictures hold every label where a reader expects it: no empty boxes, nothing cut, Arabic from right to left."""
 
-import importlib
 import io
-import sys
 import unicodedata
-from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 from xml.etree import ElementTree
@@ -17,12 +14,11 @@ from PIL import Image
 
 from service.figures.figure import one
 from service.figures.labels import labels
-from service.figures.rasteriser import drawable, open_rasteriser
+from service.figures.rasteriser import drawable
 from service.figures.renderer import FigureRenderer
 from service.figures.vega_lite import specification
 from tests.figures.maps import make_map
 
-Pixels = Callable[[str], npt.NDArray[np.uint8]]
 SVG = "{http://www.w3.org/2000/svg}"
 MISSING = "\U0010fffd"  # no font has it: an empty box
 FONT_PACKAGES = "fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji"
@@ -42,19 +38,10 @@ def svg_of(*texts: str) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="400" height="{30 * len(texts) + 10}">{lines}</svg>'
 
 
-@pytest.fixture(params=["libvips", "vl-convert"])
-def rasterised(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pixels:
-    """Return a function that gives the pixels of an SVG as grey values, black on white, with and without libvips."""
-    importlib.import_module("pyvips")  # the tests want the extra png
-    if request.param == "vl-convert":
-        monkeypatch.setitem(sys.modules, "pyvips", None)
-    rasterise = open_rasteriser(vl_convert)
-
-    def pixels(svg: str) -> npt.NDArray[np.uint8]:
-        picture = Image.open(io.BytesIO(rasterise(svg, 1.0))).convert("RGBA")
-        return np.asarray(Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("L"))
-
-    return pixels
+def rasterised(svg: str) -> npt.NDArray[np.uint8]:
+    """Return the pixels of an SVG as grey values, black on white."""
+    picture = Image.open(io.BytesIO(vl_convert.svg_to_png(drawable(svg)))).convert("RGBA")
+    return np.asarray(Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("L"))
 
 
 def ink(line: npt.NDArray[np.uint8]) -> float:
@@ -63,7 +50,7 @@ def ink(line: npt.NDArray[np.uint8]) -> float:
 
 @pytest.mark.parametrize("foreign", ["世界", "❤\ufe0f", "👋", "🇫🇷", "👍🏽", "👩\u200d👩\u200d👧"], ids=ascii)
 @pytest.mark.parametrize("main", ["office", "e\u0301te\u0301", "fluff"])
-def test_no_box_stands_for_what_the_main_font_lacks(rasterised: Pixels, main: str, foreign: str) -> None:
+def test_no_box_stands_for_what_the_main_font_lacks(main: str, foreign: str) -> None:
     """Beside a ligature or a combining mark, which the rasteriser by itself answers with boxes."""
     skip_without_font(foreign[0])
     drawn = rasterised(svg_of(f"{main} {foreign}")).tobytes()
@@ -109,11 +96,11 @@ async def test_labels_are_whole_and_inside_the_picture(renderer: FigureRenderer,
 
 def test_emoji_are_coloured() -> None:
     skip_without_font("👋")
-    png = open_rasteriser(vl_convert)(svg_of("office 👋"), 1.0)
+    png = vl_convert.svg_to_png(drawable(svg_of("office 👋")))
     assert np.asarray(Image.open(io.BytesIO(png)).convert("RGB").convert("HSV"))[..., 1].max() > 100
 
 
-def test_arabic_is_written_from_right_to_left_and_joined(rasterised: Pixels) -> None:
+def test_arabic_is_written_from_right_to_left_and_joined() -> None:
     """The first letter of the word stands at its right, in its joined form."""
     word, reordered = rasterised(svg_of("بيت")), rasterised(svg_of("\u202dبيت\u202c"))
     assert word.tobytes() != reordered.tobytes()
@@ -123,7 +110,7 @@ def test_arabic_is_written_from_right_to_left_and_joined(rasterised: Pixels) -> 
 
 
 @pytest.mark.parametrize("letters", ["aéß", "лиж", "αλπ", "我喜欢", "بثع", "שעל"], ids=ascii)
-def test_letters_of_each_script_are_drawn_and_differ(rasterised: Pixels, letters: str) -> None:
+def test_letters_of_each_script_are_drawn_and_differ(letters: str) -> None:
     """A missing glyph is the same box for every letter."""
     skip_without_font(letters[0])
     drawn = [rasterised(svg_of(letter)) for letter in letters]
