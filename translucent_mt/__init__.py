@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from translucent_mt.backend import TranslationOptions as TranslationOptions
     from translucent_mt.client import ServerError as ServerError
     from translucent_mt.drawing import Picture as Picture
+    from translucent_mt.local import list_models as list_models
     from translucent_mt.results import Score as Score
     from translucent_mt.results import Sentence as Sentence
     from translucent_mt.results import Translation as Translation
@@ -49,6 +50,7 @@ _LOADED_LATER = {
     "Translations": ".results",
     "Translator": ".translator",
     "Word": ".backend",
+    "list_models": ".local",
     "__version__": "service",
 }
 __all__ = sorted(name for name in _LOADED_LATER if name != "__version__")  # noqa: PLE0605

@@ -1,11 +1,28 @@
 """What a caller gave, checked before a model or a server sees it; errors are one sentence with the nearest name."""
 
 import difflib
+import inspect
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import Parameter
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from service.engine import InvalidOption, InvalidText
+
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+
+def with_options(call: Call) -> Call:
+    """Return a function whose signature names its `**options`, as `help` and completion show them."""
+    parameters = dict(inspect.signature(call).parameters)
+    [kind] = get_args(parameters.pop("options").annotation)
+    options = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=..., annotation=annotation)
+        for name, annotation in get_type_hints(kind).items()
+    ]
+    found = inspect.signature(call).replace(parameters=[*parameters.values(), *options])
+    setattr(call, "__signature__", found)  # noqa: B010
+    return call
 
 
 def check_options(given: Mapping[str, Any], kind: type) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self, cast
 
 from service import engine
+from service.bundle.load import read_bundle
 from service.bundle.repository import find_bundles
 from service.cli.find_model import ModelQuery, OptionNames, find_legs
 from service.engine import (
@@ -34,16 +35,7 @@ class LocalBackend:
     def __init__(self, legs: Sequence[engine.Translator]) -> None:
         self._legs = legs
         info = legs[-1].info
-        self.model = Model(
-            name=info.name,
-            architecture=info.architecture,
-            source=legs[0].info.source_language,
-            target=info.target_language,
-            digest=info.digest,
-            precision=info.precision,
-            attention=info.attention,
-            card=info.card,
-        )
+        self.model = _described(info, Pair(legs[0].info.source_language, info.target_language))
 
     @classmethod
     async def load(cls, model: str | None, options: LoadOptions) -> Self:
@@ -103,6 +95,26 @@ class LocalBackend:
             "and each of the two translations has its own attention: use that of a sentence of the result, or of its "
             "`pivot`."
         )
+
+
+def list_models(models_dir: str | Path | None = None) -> list[Model]:
+    """Return the models of a folder, one for each of their pairs, None for the default one; raise BundleMissing."""
+    folder = default_models_folder() if models_dir is None else Path(models_dir)
+    infos = [engine.info_of(bundle, ModelSettings()) for bundle in find_bundles(folder, read_bundle)]
+    return [_described(info, Pair(*pair)) for info in infos for pair in engine.pairs_of(info)]
+
+
+def _described(info: engine.ModelInfo, pair: Pair) -> Model:
+    return Model(
+        name=info.name,
+        architecture=info.architecture,
+        source=pair.source,
+        target=pair.target,
+        digest=info.digest,
+        precision=info.precision,
+        attention=info.attention,
+        card=info.card,
+    )
 
 
 def local_pairs(models_dir: Path | None = None) -> list[Pair]:

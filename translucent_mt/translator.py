@@ -11,7 +11,7 @@ from service.engine import InvalidOption
 from translucent_mt import event_loop
 from translucent_mt.attention import Attention
 from translucent_mt.backend import AttentionOptions, ConnectOptions, LoadOptions, Model, TranslationOptions
-from translucent_mt.checks import check_options, listed
+from translucent_mt.checks import check_options, listed, with_options
 from translucent_mt.client import HttpBackend
 from translucent_mt.local import LocalBackend
 from translucent_mt.results import Attend, Score, Sentence, Translation, Translations
@@ -40,12 +40,14 @@ class AsyncTranslator:
         self.backend = backend
 
     @classmethod
+    @with_options
     async def load(cls, model: str | None = None, **options: Unpack[LoadOptions]) -> Self:
         """Load a model into this process; see Translator.load."""
         check_options(options, LoadOptions)
         return cls(await LocalBackend.load(model, options))
 
     @classmethod
+    @with_options
     async def connect(cls, url: str, **options: Unpack[ConnectOptions]) -> Self:
         """Use a model of a server; see Translator.connect."""
         check_options(options, ConnectOptions)
@@ -62,6 +64,7 @@ class AsyncTranslator:
     @overload
     async def __call__(self, text: Iterable[str], **options: Unpack[TranslationOptions]) -> Translations: ...
 
+    @with_options
     async def __call__(
         self, text: str | Iterable[str], **options: Unpack[TranslationOptions]
     ) -> Translation | Translations:
@@ -80,6 +83,7 @@ class AsyncTranslator:
         every = Translations(None if each is None else next(found) for each in texts)
         return every[0] if isinstance(text, str) else every
 
+    @with_options
     async def attention(self, text: Text, target: str | None = None, **options: Unpack[AttentionOptions]) -> Attention:
         """Return the attention of a sentence, of a given translation, or of a result; see Translator."""
         check_options(options, AttentionOptions)
@@ -141,6 +145,7 @@ class Translator:
         self._closed = weakref.finalize(self, _close, backend)
 
     @classmethod
+    @with_options
     def load(cls, model: str | None = None, **options: Unpack[LoadOptions]) -> Self:
         """Load a model into this process: a bundle's folder, a name, or none if `source` and `target` say enough.
 
@@ -149,6 +154,7 @@ class Translator:
         return cls(event_loop.run(AsyncTranslator.load(model, **options)).backend)
 
     @classmethod
+    @with_options
     def connect(cls, url: str, **options: Unpack[ConnectOptions]) -> Self:
         """Use a model of a server, such as http://localhost:8000; raise EngineError. It needs the extra `client`."""
         return cls(event_loop.run(AsyncTranslator.connect(url, **options)).backend)
@@ -164,10 +170,12 @@ class Translator:
     @overload
     def __call__(self, text: Iterable[str], **options: Unpack[TranslationOptions]) -> Translations: ...
 
+    @with_options
     def __call__(self, text: str | Iterable[str], **options: Unpack[TranslationOptions]) -> Translation | Translations:
         """Translate a text, or a list of texts, each cut into sentences; raise EngineError."""
         return self._run(self._calls._translate(text, options, self.attention))
 
+    @with_options
     def attention(self, text: Text, target: str | None = None, **options: Unpack[AttentionOptions]) -> Attention:
         """Return the attention of a text and the model's translation, of a given translation, or of a result.
 

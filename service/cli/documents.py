@@ -90,7 +90,7 @@ def run(options: BulkOptions, own: DocumentOptions) -> None:
     """Translate documents; raise InvalidInput, DocumentError, BundleError or DeviceUnavailable."""
     scoring = (options.alignments, options.words, options.scores, options.quality, options.signals)
     files = (options.input, options.target_file, *scoring)
-    if any(files) or options.min_quality is not None:
+    if any(files) or options.alternatives or options.as_json or options.min_quality is not None:
         raise InvalidOption("Documents take --output and --columns, not the options for files of lines.")
     paths = [Path(each) for each in options.texts]
     several = len(paths) > 1

@@ -42,6 +42,8 @@ class BulkOptions:
     input: Path | None = None  # None or -: standard input
     output: Path | None = None  # None or -: standard output
     beam_size: int | None = None  # None: the beam size that the model was measured with
+    alternatives: int = 0  # further translations of each text
+    as_json: bool = False  # a line of JSON for each translation
     values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
     glossary: Path | None = None  # a file of terms
     formality: Formality = "default"

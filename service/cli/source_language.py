@@ -43,7 +43,7 @@ def with_source(wanted: ModelQuery, models_dir: Path, sample: Callable[[], str])
     """Return a query with the language of a text as its source if that is to be detected.
 
     It is with `auto`; without a source if several are possible, of a named model too, or if the text is surely not in
-    the only one. Raise InvalidInput if the language is not recognised, and BundleError.
+    the only one. Raise InvalidInput if the language is not recognised or not translated, and BundleError.
     """
     is_auto = (wanted.source or "").lower() == AUTO
     if not is_auto and (wanted.source or not (wanted.model or wanted.target)):
@@ -52,7 +52,7 @@ def with_source(wanted: ModelQuery, models_dir: Path, sample: Callable[[], str])
     if wanted.model and not is_auto:
         folder = folder_of(wanted.model, models_dir)
         info = info_of(read_bundle(folder), ModelSettings("cpu")) if folder else None
-        if info is None or len(info.sources) == 1 or len(info.targets) > 1:
+        if info is None or len(info.targets) > 1:
             return wanted
         known, target = Languages.of([info]), info.target_language
     else:
@@ -62,15 +62,17 @@ def with_source(wanted: ModelQuery, models_dir: Path, sample: Callable[[], str])
     if not is_auto and (not has_evidence(text) or not direct):
         return wanted
     detector = Detector(known.primary)
-    sources = [each for each in direct if each != known.match(wanted.target or "")]
+    sources = [each for each in direct if each != known.match(target or "")]
     if not is_auto and len(sources) == 1:
         found = detector.other_than(text, sources[0])
         if found is None:
             return wanted
         source = known.primary(found)
-        if source is None or source == known.match(wanted.target or "") or not known.pair(source, wanted.target or ""):
-            say(f"the text seems to be in another language ({found}); it is translated as {sources[0]}.")
-            return wanted
+        if source is None or source == known.match(target or "") or not known.pair(source, target or ""):
+            raise InvalidInput(
+                f"The text seems to be in another language ({found}), which is not translated into {target} here. "
+                f"--from {sources[0]} translates it all the same."
+            )
     else:
         guess = detector.detect(text)[0]
         source = guess.language if guess.confidence else None

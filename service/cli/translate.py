@@ -64,10 +64,23 @@ class Line:
     """The output for one line of the input."""
 
     text: str
+    source: str = ""
+    alternatives: tuple[str, ...] = ()
     score: float = 0.0
     words: WordLinks = NO_WORDS
     qualities: tuple[SentenceQuality, ...] = ()
     quality: float | None = None
+
+
+def _as_json(line: Line) -> str:
+    """Return a translation as JSON, with the names of Python's `to_dict`."""
+    shown = {name: getattr(line, name) for name in ("source", "text", "alternatives", "quality")}
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def _as_text(line: Line) -> str:
+    """Return a translation, and each alternative in a line of its own, after a tab."""
+    return "\n\t".join((line.text, *line.alternatives))
 
 
 def _signals(line: Line) -> str:
@@ -104,8 +117,8 @@ def check_options(options: BulkOptions) -> None:
     """Raise InvalidOption or InvalidInput for options that contradict each other."""
     if options.target_file and not (options.alignments or options.words or options.scores):
         raise InvalidOption("--target-file scores given translations; set --scores or --alignments for the results.")
-    if options.target_file and options.output:
-        raise InvalidOption("--target-file translates nothing, so --output has no use.")
+    if options.target_file and (options.output or options.alternatives or options.as_json):
+        raise InvalidOption("--target-file translates nothing, so --output, --alternatives and --json have no use.")
     if options.texts and options.input:
         raise InvalidOption("Give texts or --input, not both.")
     if options.target_file and (options.quality or options.signals or options.min_quality is not None):
@@ -152,7 +165,11 @@ async def _run(options: BulkOptions, opened: OpenedModels) -> None:
 
 def _outputs(options: BulkOptions) -> Iterator[tuple[Path | None, str, Callable[[Line], str]]]:
     """Yield each file of results, None if it is not wanted, the name of its option, and what it says of a line."""
-    yield options.output or (None if options.target_file else STANDARD), "--output", lambda line: line.text
+    yield (
+        options.output or (None if options.target_file else STANDARD),
+        "--output",
+        _as_json if options.as_json else _as_text,
+    )
     yield options.alignments, "--alignments", lambda line: pharaoh(line.words.links)
     yield options.words, "--words", lambda line: str(line.words)
     yield options.scores, "--scores", lambda line: f"{line.score:.6f}"
@@ -235,7 +252,7 @@ class _Work:
         if segments[0].target is None:
             sources = [segment.source for segment in segments]
             translations = await self.opened.translate(sources, split=self.split)
-            lines = list(map(self._line, translations))
+            lines = list(map(self._line, sources, translations))
         else:
             lines = list(await asyncio.gather(*(self._scored(segment) for segment in segments)))
         self.bar.update(len(lines))
@@ -251,12 +268,20 @@ class _Work:
             return Line("")
         except InvalidInput as error:
             raise type(error)(f"Line {segment.number}: {error.message}") from None
-        return Line("", found.score, of_sentences([found]))
+        return Line("", score=found.score, words=of_sentences([found]))
 
-    def _line(self, translation: Translation) -> Line:
+    def _line(self, source: str, translation: Translation) -> Line:
         """Join the sentences of a line: one score over all tokens, of both legs if there are two."""
         pivot = translation.pivot
         sentences = [*(pivot.sentences if pivot else ()), *translation.sentences]
         logprobs = [value for sentence in sentences for value in sentence.token_logprobs]
         score = normalised_score(logprobs, self.opened.length_penalty) if logprobs else 0.0
-        return Line(translation.text, score, of_translation(translation), translation.qualities, translation.quality)
+        return Line(
+            translation.text,
+            source,
+            translation.alternatives,
+            score,
+            of_translation(translation),
+            translation.qualities,
+            translation.quality,
+        )

@@ -35,11 +35,12 @@ Source = Annotated[
     str | None,
     typer.Option(
         "--from",
+        "-f",
         help="Language of the text; auto detects it. [default: the only possible one, unless the text is surely in "
         "another one; detected if several are possible]",
     ),
 ]
-Target = Annotated[str | None, typer.Option("--to", help="Language to translate into.")]
+Target = Annotated[str | None, typer.Option("--to", "-t", help="Language to translate into.")]
 Model = Annotated[
     str | None,
     typer.Option(
@@ -84,6 +85,14 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count the words and characters of each document; nothing is translated.")
 ]
 BeamSize = Annotated[int | None, typer.Option(min=1, max=8, help="Beam size. [default: the model's own]")]
+Alternatives = Annotated[
+    int,
+    typer.Option(min=0, max=7, help="Further translations, each in a line below, after a tab."),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", help="Write a line of JSON for each translation: source, text, alternatives, quality."),
+]
 SplitSentences = Annotated[
     bool,
     typer.Option(
@@ -152,6 +161,8 @@ def translate(
     input: Input = None,
     output: Output = None,
     beam_size: BeamSize = None,
+    alternatives: Alternatives = 0,
+    as_json: AsJson = False,
     split_sentences: SplitSentences = True,
     values: Values = None,
     glossary: GlossaryFile = None,
@@ -175,7 +186,8 @@ def translate(
 ) -> None:
     """Translate texts, documents, or a file line by line, or score and align translations that you have.
 
-    There is one line out for each line in, and empty lines stay empty. A file named - is standard input or output. A
+    There is one line out for each line in, and empty lines stay empty. Text in a language that is not translated ends
+    with an error, unless --from names one. A file named - is standard input or output. A
     document keeps its format: translucent translate report.docx --to fr writes report.fr.docx.
     """
     own = read_settings(
@@ -194,6 +206,8 @@ def translate(
         input=input,
         output=output,
         beam_size=beam_size,
+        alternatives=alternatives,
+        as_json=as_json,
         split_sentences=split_sentences,
         values=own.values,
         glossary=glossary,

@@ -125,7 +125,18 @@ def test_settings_can_be_read_in_a_terminal(
 def test_translate_hands_texts_and_every_option_on(taken: list[BulkOptions]) -> None:
     assert run("translate", "Hello.", "Bye.", "--to", "fr", TRANSLUCENT_DEFAULT_MODELS="m").exit_code == 0
     files = [f"--{name}={name}.txt" for name in ("input", "output", "target-file", "alignments", "words", "scores")]
-    more = ["--model=m", "--from=en", "--to=fr", "--beam-size=2", "--no-split-sentences", "--device=cpu"]
+    more = [
+        "--model=m",
+        "-f",
+        "en",
+        "-t",
+        "fr",
+        "--beam-size=2",
+        "--alternatives=3",
+        "--json",
+        "--no-split-sentences",
+        "--device=cpu",
+    ]
     more += ["--models-dir=folder", "--pivot=off"]
     assert run("translate", *files, *more, TRANSLUCENT_INTRA_THREADS="2", TRANSLUCENT_PRECISION="fp16").exit_code == 0
     assert (taken[0].texts, taken[0].wanted) == (("Hello.", "Bye."), ModelQuery(None, None, "fr", ("m",), "en"))
@@ -137,6 +148,8 @@ def test_translate_hands_texts_and_every_option_on(taken: list[BulkOptions]) -> 
             input=Path("input.txt"),
             output=Path("output.txt"),
             beam_size=2,
+            alternatives=3,
+            as_json=True,
             split_sentences=False,
             target_file=Path("target-file.txt"),
             alignments=Path("alignments.txt"),

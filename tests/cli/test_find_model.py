@@ -1,6 +1,7 @@
 """Which bundle and which source language `translucent translate` takes; and `translucent detect`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,6 @@ def source_of(text: str, models: Path, wanted: ModelQuery) -> str | None:
         (FRENCH, ModelQuery(None, "auto", "en"), "fr"),
         (FRENCH, ModelQuery(None, None, "en"), "fr"),  # two are possible
         (FRENCH, ModelQuery(None, None, "de", pivot="en"), "fr"),  # not in the only direct one
-        (FRENCH, ModelQuery(None, None, "de"), None),  # nothing translates it
         (ENGLISH, ModelQuery(None, None, "de", pivot="en"), None),
         ("Gift", ModelQuery(None, None, "fr", pivot="en"), None),  # too short to doubt
         (FRENCH, ModelQuery(None, "en", "de"), "en"),
@@ -140,7 +140,15 @@ def test_the_source_is_detected_where_it_is_open(
     assert source_of(text, models, wanted) == source
     said = capsys.readouterr().err
     assert ("detected fr" in said) == (source == "fr")
-    assert ("another language (fr); it is translated as en" in said) == (text == FRENCH and source is None)
+
+
+@pytest.mark.parametrize("wanted", [ModelQuery(None, None, "de"), ModelQuery("en-fr"), ModelQuery(None, None, "fr")])
+def test_text_in_a_language_that_is_not_translated_ends_with_an_error_unless_a_source_is_named(
+    models: Path, wanted: ModelQuery
+) -> None:
+    with pytest.raises(InvalidInput, match=r"another language \(fr\).* --from en translates it all the same"):
+        source_of(FRENCH, models, wanted)
+    assert source_of(FRENCH, models, replace(wanted, source="en")) == "en"
 
 
 def test_the_source_is_detected_for_a_named_model_of_several(models: Path) -> None:
@@ -149,7 +157,7 @@ def test_the_source_is_detected_for_a_named_model_of_several(models: Path) -> No
     for model in ("into-en", str(models / "into-en")):
         assert source_of(FRENCH, models, ModelQuery(model)) == "fr"
     assert source_of("Gift", models, ModelQuery("into-en")) is None
-    assert source_of(FRENCH, models, ModelQuery("de-en")) is None  # it has one
+    assert source_of(ENGLISH, models, ModelQuery("en-fr")) is None  # it has one
 
 
 def test_a_text_that_is_in_no_language_is_refused_with_auto(models: Path) -> None:

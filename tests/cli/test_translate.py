@@ -1,6 +1,7 @@
 """`translucent translate` writes one line for each line, whatever is in it, in order, and says what it cannot use."""
 
 import io
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -78,6 +79,18 @@ def test_scores_and_alignments_have_a_line_for_each_line(translate: Translate, t
     assert scores == pytest.approx([-0.5, 0, -0.5, 0])
 
 
+def test_alternatives_are_lines_after_a_tab_and_json_has_a_line_for_each_text(translate: Translate) -> None:
+    assert translate("I lost it\n\n", alternatives=2) == "I lost it\n\tI lost\n\tI\n\n"
+    first, empty = map(json.loads, translate("I lost « it »\n\n", alternatives=1, as_json=True).splitlines())
+    assert first == {
+        "source": "I lost « it »",
+        "text": "I lost « it »",
+        "alternatives": ["I lost « it"],
+        "quality": first["quality"],
+    }
+    assert (empty["text"], empty["alternatives"], empty["quality"]) == ("", [], None)
+
+
 def test_given_translations_are_scored_and_aligned_as_they_are(
     translate: Translate, worker: MirrorWorker, tmp_path: Path
 ) -> None:
@@ -139,6 +152,8 @@ def test_texts_take_the_place_of_lines(
         ({"target_file": Path("t")}, "set --scores or --alignments"),
         ({"target_file": Path("t"), "scores": Path("s"), "output": Path("o")}, "translates nothing"),
         ({"texts": ("a",), "input": Path("f")}, "not both"),
+        ({"target_file": Path("t"), "scores": Path("s"), "alternatives": 2}, "translates nothing"),
+        ({"target_file": Path("t"), "scores": Path("s"), "as_json": True}, "translates nothing"),
         ({"alignments": Path("-")}, "Standard output can be used once"),
         ({"target_file": Path("-"), "scores": Path("s")}, "Standard input can be used once"),
         ({"input": Path("f"), "output": Path("./f")}, "named twice"),

@@ -2,13 +2,14 @@
 
 import json
 import pickle
+import pydoc
 from collections.abc import Iterator
 
 import pytest
 
 import translucent_mt
-from service.engine import InvalidOption
-from translucent_mt import Translation, Translator
+from service.engine import BundleMissing, InvalidOption
+from translucent_mt import AsyncTranslator, Translation, Translator, list_models
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +45,26 @@ def test_a_name_alone_says_what_to_call() -> None:
     with pytest.raises(InvalidOption, match=r"Translator\.load\('transformer-en-fr'\)"):
         Translator("transformer-en-fr")
     assert translucent_mt.__version__
+
+
+@pytest.mark.parametrize(
+    ("call", "options"),
+    [
+        (Translator.load, ["source", "models_dir", "precision"]),
+        (Translator.connect, ["source", "api_key"]),
+        (Translator.__call__, ["beam_size", "glossary", "formality"]),
+        (Translator.attention, ["kind", "layer"]),
+        (AsyncTranslator.__call__, ["beam_size"]),
+    ],
+)
+def test_help_lists_the_options(call: object, options: list[str]) -> None:
+    shown = pydoc.plain(pydoc.render_doc(call))
+    assert [each for each in options if f"{each}: " not in shown] == []
+
+
+def test_models_are_listed_with_their_languages() -> None:
+    found = {each.name: (each.source, each.target) for each in list_models("models")}
+    assert found["transformer-fr-en"] == ("fr", "en")
+    assert list_models() == list_models("models")
+    with pytest.raises(BundleMissing, match="there is no such folder"):
+        list_models("/nowhere")
