@@ -143,8 +143,6 @@ def _ctranslate2(path: Path, options: AddOptions) -> ImportedModel:
     if options.source is None or options.target is None:
         raise ImportRefused(f"{path}: a CTranslate2 model does not say its languages; give --from and --to")
     source = options.spm or _first(path, SOURCE_MODELS)
-    if source is None:
-        raise ImportRefused(f"{path}: its SentencePiece model is not in it; give --spm, and --target-spm if it has two")
     target = options.target_spm or (None if options.spm else _first(path, TARGET_MODELS))
     known = Ctranslate2Options("ctranslate2", (options.source,), (options.target,), source, target, options.licence)
     return read_ctranslate2(path, known)

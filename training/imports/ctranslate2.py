@@ -21,6 +21,7 @@ from training.imports.language_tokens import language_tokens, targets_of
 from training.imports.sentencepiece_file import (
     SentencePieceModel,
     missing_pieces,
+    model_of_characters,
     model_of_vocabulary,
     read_sentencepiece,
 )
@@ -52,8 +53,8 @@ class Ctranslate2Options:
     name: str
     source: Sequence[str]
     target: Sequence[str]
-    source_model: Path
-    """The SentencePiece model of the source."""
+    source_model: Path | None = None
+    """The SentencePiece model of the source; None: the vocabularies are characters."""
     target_model: Path | None = None
     """The SentencePiece model of the target; None: that of the source."""
     licence: str | None = None
@@ -138,10 +139,17 @@ def _sentencepiece_models(folder: Path, options: Ctranslate2Options) -> list[Sen
     Argos packages of OPUS-MT models hold the source's model only, which cuts texts into half of the vocabulary; the
     other half are the target's pieces.
     """
-    source = read_sentencepiece(options.source_model)
+    lists = piece_lists(folder)
+    if options.source_model is None:
+        models = [model for pieces in lists[:2] if (model := model_of_characters(pieces))]
+        if len(models) < 2:
+            raise ImportRefused(
+                f"{folder}: its SentencePiece model is not in it; give --spm, and --target-spm if it has two"
+            )
+        return models
+    source, vocabulary = read_sentencepiece(options.source_model), lists.target
     if options.target_model is not None:
         return [source, read_sentencepiece(options.target_model)]
-    vocabulary = piece_lists(folder).target
     if len(missing_pieces(source, vocabulary)) <= _MOST_MISSING * len(vocabulary):
         return [source, source]
     return [source, model_of_vocabulary(source, vocabulary)]
@@ -174,7 +182,7 @@ def network_of(file: ModelFile, config: Mapping[str, Any], where: Path) -> Trans
         raise ImportRefused(
             f"{where}: embeddings are multiplied by {scale:g}; 1 or the root of {width} can be imported"
         )
-    source = weights.get("encoder/embeddings_0/weight", weights.get("encoder/embeddings/weight"))
+    source = weights.get("encoder/embeddings_0/weight")
     settings = {
         "encoder_layers": _layers(weights, "encoder"),
         "decoder_layers": _layers(weights, "decoder"),

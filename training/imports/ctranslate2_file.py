@@ -57,6 +57,8 @@ def _read(file: BinaryIO, path: Path) -> ModelFile:
         _number(file, "I")  # the revision of the specification: what matters of it shows in the names
     stored = dict(_variable(file, version) for _ in range(_number(file, "I")))
     aliases = {_text(file): _text(file) for _ in range(_number(file, "I"))} if version >= 3 else {}
+    for alias, name in aliases.items():
+        stored |= {f"{alias}{part}": stored[f"{name}{part}"] for part in ("", "_scale") if f"{name}{part}" in stored}
     if file.read(1):
         raise ImportRefused(f"{path}: there is more in it than it says, so it is damaged")
     stored, config = _of_today(stored)
@@ -69,7 +71,6 @@ def _read(file: BinaryIO, path: Path) -> ModelFile:
         for name, array in stored.items()
         if array.ndim == 0 and not name.endswith("_scale")
     }
-    weights |= {alias: weights[name] for alias, name in aliases.items() if name in weights}
     return ModelFile(specification, weights, options, config)
 
 
@@ -103,7 +104,7 @@ def _of_today(stored: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArra
         elif last == "multiply_by_sqrt_depth":
             kept[f"{first.partition('/')[0]}/scale_embeddings"] = array.astype(np.int8)
         else:
-            kept[name] = array
+            kept[name.replace("encoder/embeddings/", "encoder/embeddings_0/")] = array
     return kept, config
 
 
@@ -170,8 +171,8 @@ def ctranslate2_state(file: ModelFile, network: TransformerConfig, rows: Rows, w
     if network.norm == "pre":
         for side in ("encoder", "decoder"):
             put_norm(state, f"{side}_norm", reader, f"{side}/layer_norm/{{}}", network.width)
-    target, output = ["decoder/embeddings/weight"], ["decoder/projection/weight"]
-    source = ["encoder/embeddings_0/weight", "encoder/embeddings/weight"]
+    source, target = ["encoder/embeddings_0/weight"], ["decoder/embeddings/weight"]
+    output = ["decoder/projection/weight"]
     if not network.tie_output:
         tables = [output, source, target]
     else:

@@ -61,15 +61,17 @@ class SentencePieceModel:
 def read_sentencepiece(path: Path, content: bytes | None = None) -> SentencePieceModel:
     """Read a SentencePiece model; ``content``: of the file, if it is packed.
 
-    Raises ImportRefused for a file that is none, and for kinds that cannot be imported (word and character models,
-    white space as a suffix).
+    A model of characters is one of BPE without merges. Raises ImportRefused for a file that is none, and for kinds that
+    cannot be imported (word models, white space as a suffix).
     """
     proto = _parse(path, content)
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
-    algorithms: dict[int, Literal["unigram", "bpe"]] = {1: "unigram", 2: "bpe"}
+    algorithms: dict[int, Literal["unigram", "bpe"]] = {1: "unigram", 2: "bpe", 4: "bpe"}
     if trainer.model_type not in algorithms:
-        name = {3: "word", 4: "char"}.get(trainer.model_type, str(trainer.model_type))
-        raise ImportRefused(f"{path}: it is a SentencePiece model of type {name}; unigram and bpe can be imported")
+        name = {3: "word"}.get(trainer.model_type, str(trainer.model_type))
+        raise ImportRefused(
+            f"{path}: it is a SentencePiece model of type {name}; unigram, bpe and char can be imported"
+        )
     if trainer.treat_whitespace_as_suffix:
         raise ImportRefused(f"{path}: it puts white space behind words; models that put it in front can be imported")
     if not normalizer.escape_whitespaces:
@@ -88,6 +90,18 @@ _EQUAL_SCORE = -10.0
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 _MARK = re.compile(r"<.+>|>>.+<<")
 """Entries that are not text: <s>, <blank>, >>fra<<."""
+
+
+def model_of_characters(vocabulary: Sequence[str]) -> SentencePieceModel | None:
+    """Return a model that cuts a text into the characters of a vocabulary; None if it has other pieces, too.
+
+    A space is written as OpenNMT writes it, and nothing stands in front of a text.
+    """
+    characters = [name for name in vocabulary if not _MARK.fullmatch(name)]
+    if any(len(name) > 1 for name in characters):
+        return None
+    pieces = tuple(Piece(name, 0.0, PieceKind.NORMAL) for name in characters)
+    return SentencePieceModel("bpe", pieces, b"", adds_space=False, removes_spaces=False, byte_fallback=False)
 
 
 def missing_pieces(model: SentencePieceModel, vocabulary: Sequence[str]) -> list[str]:

@@ -17,6 +17,8 @@ from training.imports.files import ImportRefused, read_object
 from training.imports.sentencepiece_file import SentencePieceModel
 
 UNK = 3
+OWN = ("<pad>", "<s>", "</s>", "<unk>")
+"""The first names of our order."""
 MOST_ENTRIES = 65_535
 """Ids are kept in 16 bits."""
 
@@ -107,7 +109,7 @@ def renumber(
     pad = pieces[special.pad]
     first = (pad, pad if special.begin is None else special.begin, pieces[special.eos], pieces[special.unk])
     order = [*first, *(number for number, _ in rest), *([pieces[special.unk]] * len(extra))]
-    names = ["<pad>", "<s>", "</s>", "<unk>", *(name for _, name in rest), *extra]
+    names = [*OWN, *(f"{name} (original)" if name in OWN else name for _, name in rest), *extra]
     if len(names) > MOST_ENTRIES:
         raise ImportRefused(f"{where}: {len(names)} entries are too many; {MOST_ENTRIES} can be imported")
     return Vocabulary(tuple(names), np.array(order, np.int64))

@@ -13,7 +13,8 @@ TYPES = [np.float32, np.int8, np.int16, np.int32, np.float16]
 def rewrite(folder: Path, version: int) -> None:
     """Replace a model's file by one of an older binary version, with the names of its time.
 
-    Version 4 is that of CTranslate2 1.20, version 5 that of 2.24; before 4 an item says its size instead of its type.
+    Version 4 is that of CTranslate2 1.20, version 5 that of 2.24; before 4 an item says its size instead of its type,
+    and version 1 says nothing of the network, which has eight heads.
     """
     path = folder / "model.bin"
     with path.open("rb") as file:
@@ -28,10 +29,10 @@ def rewrite(folder: Path, version: int) -> None:
     for name, array in variables.items():
         first, last = name.rsplit("/", 1)
         if last in both or last in ("alignment_layer", "alignment_heads"):
-            renamed[last] = array
-        elif last == "scale_embeddings" and version == 4:
+            renamed |= {last: array} if version > 1 else {}
+        elif last == "scale_embeddings" and version < 5:
             renamed[f"{first}/embeddings/multiply_by_sqrt_depth"] = array
-        elif "embeddings_0" in name and version == 4:
+        elif "embeddings_0" in name and version < 5:
             renamed[name.replace("embeddings_0", "embeddings")] = array
         elif first in ("encoder", "decoder") and last != "scale_embeddings":
             continue  # later options, which are off
@@ -51,7 +52,7 @@ TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
 
 
 def old(name: str, version: int) -> str:
-    return name.replace("embeddings_0", "embeddings") if version == 4 else name
+    return name.replace("embeddings_0", "embeddings") if version < 5 else name
 
 
 def number(file: BinaryIO, code: str) -> int:
@@ -82,8 +83,10 @@ def write(path: Path, version: int, variables: dict[str, Any], aliases: dict[str
             file.write(value.encode() + b"\0")
 
         put(("I", version))
-        put_text("TransformerSpec")
-        put(("I", {2: 3, 3: 3, 4: 3, 5: 4}[version]), ("I", len(variables)))
+        if version > 1:
+            put_text("TransformerSpec")
+            put(("I", {2: 3, 3: 3, 4: 3, 5: 4}[version]))
+        put(("I", len(variables)))
         for name, array in variables.items():
             put_text(name)
             put(("B", array.ndim), *(("I", size) for size in array.shape))

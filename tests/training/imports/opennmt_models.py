@@ -1,7 +1,8 @@
 """CTranslate2 folders, as models of OpenNMT-py and of the hub become one."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from ctranslate2.converters import TransformersConverter
 from ctranslate2.specs import TransformerSpec
 
 from tests.training.imports.marian_models import MarianShape, train_pieces
+from tests.training.imports.old_ctranslate2 import rewrite
 from training.imports.sentencepiece_file import read_sentencepiece
 from training.networks.transformer import sinusoidal_positions
 
@@ -22,20 +24,56 @@ def converted_folder(hub: Path, folder: Path, quantization: str | None = None) -
     return folder
 
 
-def opennmt_folder(
-    folder: Path, pre_norm: bool = True, quantization: str | None = None, positions: str = "stored", tied: bool = True
-) -> Path:
-    """Write a CTranslate2 folder as OpenNMT-py's models become one, and its SentencePiece model beside it.
+@dataclass(frozen=True)
+class OpenNmtShape:
+    """The differences between the models that the tests import."""
 
-    ``positions``: ``stored`` sinusoids, ``none``, ``shifted`` ones or ``learnt`` ones. ``tied``: one table for all.
-    """
+    pre_norm: bool = True
+    positions: str = "stored"
+    """``stored`` sinusoids, ``none``, ``shifted`` ones or ``learnt`` ones."""
+    tied: bool = True
+    """One table for all."""
+    layers: tuple[int, int] = (3, 2)
+    heads: int = 4
+    unknown: bool = True
+    """Whether the vocabulary names <unk>; else its row is the last one, as in models of OpenNMT-tf."""
+
+
+def opennmt_folder(folder: Path, shape: OpenNmtShape = OpenNmtShape(), quantization: str | None = None) -> Path:
+    """Write a CTranslate2 folder as OpenNMT-py's models become one, and its SentencePiece model beside it."""
     folder.mkdir(parents=True)
     train_pieces(folder, MarianShape(byte_fallback=True))
     model = read_sentencepiece(folder / "source.spm")
     pieces = ["<unk>", "<blank>", "<s>", "</s>", *(piece.text for piece in model.pieces if piece.matches_text)]
+    return _write(folder, pieces, pieces, shape, quantization)
+
+
+ARABIC, LATIN = "ءآأؤإئابةتثجحخدذرزسشصضطظعغفقكلمنهوىي", "abcdefghijklmnopqrstuvwxyz'-"
+
+
+def character_folder(folder: Path, version: int = 6, quantization: str | None = None) -> Path:
+    """Write a folder of the shape of CTranslate2's own test models, which OpenNMT-tf trained to write names in Latin.
+
+    They have characters for pieces, six layers on each side, no table of positions, and an output layer of their own.
+    """
+    folder.mkdir(parents=True)
+    shape = OpenNmtShape(positions="none", tied=False, layers=(6, 6), heads=8, unknown=False)
+    source, target = (["<blank>", "<s>", "</s>", *letters] for letters in (ARABIC, LATIN))
+    _write(folder, source, target, shape, quantization)
+    for side, pieces in (("source", source), ("target", target)):
+        (folder / f"{side}_vocabulary.json").unlink()
+        (folder / f"{side}_vocabulary.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+    if version < 6:
+        rewrite(folder, version)
+    return folder
+
+
+def _write(
+    folder: Path, source: Sequence[str], target: Sequence[str], shape: OpenNmtShape, quantization: str | None
+) -> Path:
     generator = np.random.default_rng(1)
-    spec = TransformerSpec.from_config((3, 2), 4, pre_norm=pre_norm)
-    width, inner, vocabulary = 32, 64, len(pieces)
+    spec = TransformerSpec.from_config(shape.layers, shape.heads, pre_norm=shape.pre_norm)
+    width, inner = 32, 64
 
     def numbers(*shape: int, scale: float = 0.25) -> Any:
         return (generator.standard_normal(shape) * scale).astype(np.float32)
@@ -48,10 +86,10 @@ def opennmt_folder(
     def norm(part: Any) -> None:
         part.gamma, part.beta = 1 + numbers(width, scale=0.1), numbers(width, scale=0.1)
 
-    _add_tables(spec, vocabulary, tied, numbers)
-    _add_positions(spec, positions, numbers)
+    _add_tables(spec, (len(source) + (not shape.unknown), len(target) + (not shape.unknown)), shape.tied, numbers)
+    _add_positions(spec, shape.positions, numbers)
     for side in (spec.encoder, spec.decoder):
-        if pre_norm:
+        if shape.pre_norm:
             norm(side.layer_norm)
         for layer in side.layer:
             for attention in [layer.self_attention, *([layer.attention] if side is spec.decoder else [])]:
@@ -62,8 +100,9 @@ def opennmt_folder(
             linear(layer.ffn.linear_0, inner, width)
             linear(layer.ffn.linear_1, width, inner)
             norm(layer.ffn.layer_norm)
-    spec.register_source_vocabulary(pieces)
-    spec.register_target_vocabulary(pieces)
+    unknown = [] if shape.unknown else ["<unk>"]
+    spec.register_source_vocabulary([*source, *unknown])
+    spec.register_target_vocabulary([*target, *unknown])
     spec.config.decoder_start_token = "<s>"
     spec.validate()
     spec.optimize(quantization=quantization)
@@ -80,10 +119,10 @@ def _add_positions(spec: Any, positions: str, numbers: Callable[..., Any]) -> No
     spec.encoder.position_encodings.encodings = spec.decoder.position_encodings.encodings = table
 
 
-def _add_tables(spec: Any, vocabulary: int, tied: bool, numbers: Callable[..., Any]) -> None:
+def _add_tables(spec: Any, sizes: tuple[int, int], tied: bool, numbers: Callable[..., Any]) -> None:
     """Add embeddings and output layer: one table for all three, or one for each."""
-    table = numbers(vocabulary, 32)
-    spec.encoder.embeddings[0].weight = table if tied else numbers(vocabulary, 32)
+    table = numbers(sizes[1], 32)
+    spec.encoder.embeddings[0].weight = table if tied else numbers(sizes[0], 32)
     spec.decoder.embeddings.weight = table
-    spec.decoder.projection.weight = table if tied else numbers(vocabulary, 32)
-    spec.decoder.projection.bias = numbers(vocabulary, scale=0.3)
+    spec.decoder.projection.weight = table if tied else numbers(sizes[1], 32)
+    spec.decoder.projection.bias = numbers(sizes[1], scale=0.3)

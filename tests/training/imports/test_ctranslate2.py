@@ -9,13 +9,21 @@ import numpy as np
 import pytest
 import torch
 
+from service.bundle.limits import length_limit
 from service.bundle.load import load_bundle
 from service.bundle.vocabulary import EOS
 from tests.training.imports.marian_models import MarianShape, write_model
 from tests.training.imports.old_ctranslate2 import rewrite
-from tests.training.imports.opennmt_models import converted_folder, opennmt_folder
+from tests.training.imports.opennmt_models import (
+    ARABIC,
+    OpenNmtShape,
+    character_folder,
+    converted_folder,
+    opennmt_folder,
+)
 from tests.training.imports.toy_text import ENGLISH
 from training.data.batching import collate
+from training.data.distillation import translated
 from training.export.compare import ParityError, ParityLimits
 from training.imports.argos import installed_packages, read_argos
 from training.imports.bundle import ImportOptions
@@ -54,7 +62,8 @@ def test_tokens_and_scores_are_those_of_ctranslate2(kind: str, quantization: str
         converted_folder(tmp_path / "hub", folder, quantization)
     else:
         positions = kind.partition("positions ")[2] or "stored"
-        opennmt_folder(folder, "post-norm" not in kind, quantization, positions, "untied" not in kind)
+        shape = OpenNmtShape("post-norm" not in kind, positions, "untied" not in kind)
+        opennmt_folder(folder, shape, quantization)
         if "version" in kind:
             rewrite(folder, int(kind[-1]))
         if "token" in kind:
@@ -133,8 +142,30 @@ def test_without_the_gate_the_card_says_what_failed(tmp_path: Path, monkeypatch:
 
 
 def untied(folder: Path) -> tuple[Path, Ctranslate2Options]:
-    made = opennmt_folder(folder / "made", positions="shifted", tied=False)
+    made = opennmt_folder(folder / "made", OpenNmtShape(positions="shifted", tied=False))
     return made, Ctranslate2Options("imported", ("en",), ("fr",), made / "source.spm", licence="MIT")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("version", "quantization"), [(1, None), (1, "int16"), (2, None), (2, "int16"), (2, "int8"), (6, None)]
+)
+def test_words_are_written_letter_by_letter_as_by_ctranslate2(
+    version: int, quantization: str | None, tmp_path: Path
+) -> None:
+    """The folders have the five shapes of CTranslate2's own test models (`aren-transliteration`), and today's."""
+    folder = character_folder(tmp_path / "aren", version, quantization)
+    letters = np.random.default_rng(3)
+    words = ["".join(letters.choice([*ARABIC], letters.integers(2, 12))) for _ in range(200)]
+    model = read_ctranslate2(folder, Ctranslate2Options("aren", ("ar",), ("en",), licence="MIT"))
+    bundle = import_bundle(model, tmp_path / "models/aren", ImportOptions(precisions=("fp32",)))
+    theirs = ctranslate2.Translator(str(folder), compute_type="float32", intra_threads=1)
+    found = [
+        *(theirs.translate_batch([[*word]], beam_size=1, max_decoding_length=length_limit(len(word), 512),
+                                 disable_unk=True)[0].hypotheses[0] for word in words)
+    ]  # fmt: skip
+    ours = translated(bundle, words, "--precision", "fp32", "--values", "off", "--beam-size", "1")
+    assert ours == ["".join(letters) for letters in found]
 
 
 def test_packages_are_read_packed_and_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

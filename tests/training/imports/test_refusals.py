@@ -124,7 +124,7 @@ MARIAN: dict[str, tuple[Spoil, str]] = {
     "no pieces": (removed("source.spm"), "source.spm: there is no such file"),
     "pieces cut off": (cut("target.spm"), "target.spm: it is no SentencePiece model, or it is cut off"),
     "an empty file of pieces": (written("target.spm", b""), "target.spm: it holds no pieces"),
-    "pieces of words": (other_pieces("word"), "of type word; unigram and bpe can be imported"),
+    "pieces of words": (other_pieces("word"), "of type word; unigram, bpe and char can be imported"),
     "spaces behind": (other_pieces("unigram", treat_whitespace_as_suffix=True), "puts white space behind words"),
     "no checkpoint": (removed("model.safetensors"), "model.safetensors or pytorch_model.bin is needed"),
     "a checkpoint cut off": (cut("model.safetensors", 0.9), "cannot be read as safetensors, or is cut off"),

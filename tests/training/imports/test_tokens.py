@@ -27,7 +27,7 @@ def joins_unknown(pieces: Any, text: str) -> bool:
 
 
 @pytest.mark.parametrize("byte_fallback", [True, False])
-@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
+@pytest.mark.parametrize("algorithm", ["unigram", "bpe", "char"])
 def test_tokens_are_those_of_transformers(algorithm: str, byte_fallback: bool, tmp_path: Path) -> None:
     folder = tmp_path / "opus-mt-en-fr"
     write_model(folder, MarianShape(algorithm, byte_fallback, left_out=7))
