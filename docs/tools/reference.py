@@ -14,7 +14,7 @@ PYTHON = {
     "Results": ("Translation", "Translations", "Sentence", "Score"),
     "Attention": ("Attention", "Picture"),
     "Options": ("TranslationOptions", "AttentionOptions"),
-    "Models and tokens": ("Model", "Token", "Word"),
+    "Models and tokens": ("list_models", "Model", "Token", "Word"),
     "Errors": ("EngineError", "InvalidInput", "Overloaded", "ServerError"),
 }
 
@@ -106,8 +106,8 @@ def python() -> str:
     for title, names in PYTHON.items():
         parts.append(f"## {title}")
         for name in names:
-            directive = "autoexception" if title == "Errors" else "autoclass"
-            parts.append(f"```{{eval-rst}}\n.. {directive}:: translucent_mt.{name}\n   :members:\n```")
+            kind = "function" if name.islower() else "exception" if title == "Errors" else "class"
+            parts.append(f"```{{eval-rst}}\n.. auto{kind}:: translucent_mt.{name}\n   :members:\n```")
     return "\n\n".join(parts) + "\n"
 
 
