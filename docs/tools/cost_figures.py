@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/cost.md from measured costs: `python docs/tools/cost_figures.py` writes docs/images/.
+"""Draws the pictures of docs/sizing.md from measured costs: `python docs/tools/cost_figures.py` writes docs/images/.
 
 What one machine could not show is simulated: requests arrive independently of each other (a Poisson process), those in
 flight share the cores equally, and the more there are, the less each costs, because steps are shared.
