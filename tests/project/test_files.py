@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 import service
 import training
 from docs.tools import generate
-from service.settings import settings_table
+from service.settings import Settings, settings_table
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -88,6 +88,12 @@ def test_the_generated_tables_are_up_to_date(path: Path) -> None:
 
 def test_the_table_of_settings_is_in_its_page() -> None:
     assert settings_table() in (ROOT / "docs/settings.md").read_text("utf-8")
+
+
+def test_pages_name_only_settings_that_there_are() -> None:
+    settings = {f"TRANSLUCENT_{name.upper()}" for name in Settings.model_fields} | {"TRANSLUCENT_API_KEY"}  # of mcp
+    named = {name for page in PAGES for name in re.findall(r"TRANSLUCENT_[A-Z_]*[A-Z]", page.read_text("utf-8"))}
+    assert sorted(name for name in named - settings if name.removesuffix("_FILE") not in settings) == []
 
 
 @pytest.mark.parametrize("page", ["models/README.md", *(str(path.relative_to(ROOT)) for path in PAGES)])
