@@ -12,6 +12,7 @@ try:
     from training.cli.captions import captions
     from training.cli.ensemble import ensemble
     from training.cli.export import export
+    from training.cli.gpu import gpu
     from training.cli.sentiment import sentiment
     from training.cli.text import text
     from training.cli.train import prepare, train
@@ -24,7 +25,7 @@ except ModuleNotFoundError as error:  # what `make serve` installs has no librar
 app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
 for command in (
     prepare, train, evaluate.evaluate, evaluate.domains, align.align, align.links, distil.unseen, distil.distil,
-    align.silver, export, ensemble, text, captions, sentiment,
+    align.silver, export, ensemble, gpu, text, captions, sentiment,
     experiments.grid, experiments.report, confidence.confidence, confidence.reliability,
 ):  # fmt: skip
     app.command()(command)

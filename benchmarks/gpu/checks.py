@@ -30,7 +30,6 @@ from service.engine import (
 )
 from service.engine.attention.selection import relocated
 from service.engine.jobs import WeightSelection
-from service.engine.model.cuda_decoder_state import DeviceRows
 from service.engine.model.device import CPU, CUDA
 from service.engine.model.onnx_model import OnnxModel, load_model
 
@@ -58,8 +57,8 @@ def open_on(bundle: Bundle, device: DeviceName) -> OnnxModel:
     """Open a bundle's graphs for a GPU, as the service does, or on the CPU as if it were one."""
     if device == "cuda":
         return load_model(bundle, ModelSettings("cuda", PRECISION))
-    graphs = bundle.manifest.graphs[PRECISION]
-    return OnnxModel(bundle, Placement("cpu", CPU, PRECISION, graphs), ModelSettings(), DeviceRows("cpu", _open_graph))
+    placement = Placement("cpu", CPU, PRECISION, bundle.manifest.graphs[PRECISION])
+    return OnnxModel(bundle, placement, ModelSettings(), rehearsed=True)
 
 
 @contextlib.contextmanager
@@ -176,7 +175,3 @@ def differences(
             weights = [each.cross_attention[align.layer, align.head] for each in (one.scores, other.scores)]
             weight = max(weight, float(np.abs(weights[0] - weights[1]).max(initial=0.0)))
     return len(equal) / len(pairs), logprob, weight
-
-
-def _open_graph(graph: bytes | Path) -> onnxruntime.InferenceSession:
-    return onnxruntime.InferenceSession(graph if isinstance(graph, bytes) else str(graph), providers=[CPU])

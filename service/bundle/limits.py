@@ -27,3 +27,18 @@ def length_limit(source_tokens: int, target_limit: int, wanted: int | None = Non
     attention is computed over a closed one.
     """
     return min(2 * source_tokens + SPARE_TOKENS if wanted is None else wanted, target_limit - 1)
+
+
+MOST_SLOTS = 16
+"""A step on a GPU returns a token and the place of a hypothesis in its beam as one number, token * MOST_SLOTS + place.
+
+As float32 it is exact for a million tokens.
+"""
+
+IMPOSSIBLE = -1e8
+"""Log-probabilities below this mean "never": graphs write large negative numbers for <pad> and <s>."""
+
+
+def step_candidates(beam_size: int) -> int:
+    """Return how many of the likeliest tokens of a row a step on a GPU returns: as many as any search reads."""
+    return max(2 * beam_size, 5)

@@ -68,6 +68,8 @@ class GraphSet:
     memory: tuple[ArraySpec, ...]
     state: tuple[ArraySpec, ...]
     explain: str | None = None  # the forced graph with what weights are made of; None: there are no scores
+    run: str | None = None  # the step of a running batch on a GPU, and what brings sentences into it
+    join: str | None = None
     shortlist: str | None = None
 
 
@@ -189,7 +191,7 @@ def parse_manifest(document: dict[str, Any]) -> Manifest:
         special_ids=SpecialIds(**document["special_ids"]),
         vocabulary_size=document["vocabulary_size"],
         limits=Limits(**document["limits"]),
-        graphs={precision: _parse_graphs(graphs) for precision, graphs in document["graphs"].items()},
+        graphs={precision: parse_graphs(graphs) for precision, graphs in document["graphs"].items()},
         attention=AttentionSpec(
             cross=AttentionSize(**attention["cross"]),
             encoder=sizes["encoder"],
@@ -212,7 +214,8 @@ def _parse_targets(document: dict[str, Any]) -> tuple[TargetLanguage, ...]:
     return tuple(TargetLanguage(target["language"], tuple(target["prefix"])) for target in document["targets"])
 
 
-def _parse_graphs(graphs: dict[str, Any]) -> GraphSet:
+def parse_graphs(graphs: dict[str, Any]) -> GraphSet:
+    """Return the typed form of an entry of `graphs`."""
     return GraphSet(
         device=graphs["device"],
         encoder=graphs["encoder"],
@@ -221,6 +224,8 @@ def _parse_graphs(graphs: dict[str, Any]) -> GraphSet:
         memory=tuple(_parse_array(array, "memory") for array in graphs["memory"]),
         state=tuple(_parse_array(array, array["kind"]) for array in graphs["state"]),
         explain=graphs.get("explain"),
+        run=graphs.get("run"),
+        join=graphs.get("join"),
         shortlist=graphs.get("shortlist"),
     )
 

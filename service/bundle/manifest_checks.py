@@ -97,7 +97,7 @@ def _contradictions_of_ids(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _contradictions_of_graphs(precision: str, graphs: dict[str, Any], files: Mapping[str, str]) -> Iterator[str]:
-    for part in ("encoder", "decoder", "forced", "explain", "shortlist"):
+    for part in ("encoder", "decoder", "forced", "explain", "run", "join", "shortlist"):
         if graphs.get(part, TOKENIZER_NAME) not in files:
             yield f"graphs.{precision}.{part}: {graphs[part]} is not listed in files"
     if "shortlist" not in graphs and any("O" in array["axes"] for array in graphs["memory"]):

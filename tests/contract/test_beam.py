@@ -10,6 +10,7 @@ from service.bundle.manifest import DecodingDefaults, EarlyStopping, SpecialIds
 from service.bundle.vocabulary import BOS, EOS, PAD
 from service.engine.attention.words import group
 from service.engine.jobs import Hypothesis
+from service.engine.model.interface import HostCandidates
 from service.engine.search.beam_search import Beam
 from service.engine.search.beam_state import candidates_for
 from service.engine.search.options import complete, search_options
@@ -45,7 +46,7 @@ def search_as_served(
         logprobs = logits.log_softmax(-1)
         logprobs[:, [PAD, BOS]] = -1e9
         values, ids = logprobs.topk(candidates_for(beam_size))
-        advance = beam.advance(ids[None].numpy(), values[None].numpy())
+        advance = beam.advance(HostCandidates(ids[None].numpy(), values[None].numpy()))
         if advance.done:
             return beam.hypotheses(0, 1)[0]
         if advance.parents is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from service.engine.jobs import AttentionScores, FloatArray, IntArray, ScoringResult, WeightSelection
-from service.engine.model.interface import Candidates, Encoded
+from service.engine.model.interface import Advance, Candidates, Encoded, HostCandidates
 
 PAD, BOS, EOS = 0, 1, 2
 Rule = Callable[[tuple[int, ...], tuple[int, ...]], FloatArray]
@@ -94,10 +94,10 @@ class ScriptedLane:
             best = np.argsort(-values, kind="stable")[: self.candidates]
             ids[sentence, slot, : len(best)] = best
             logprobs[sentence, slot, : len(best)] = values[best]
-        return Candidates(ids, logprobs)
+        return HostCandidates(ids, logprobs)
 
-    def reorder(self, parents: IntArray | None) -> None:
-        if parents is not None:
+    def reorder(self, advance: Advance) -> None:
+        if (parents := advance.parents) is not None:
             assert (parents // self.beam_size == np.arange(len(parents)) // self.beam_size).all()
             self.prefixes = [self.prefixes[parent] for parent in parents.tolist()]
 

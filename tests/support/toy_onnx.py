@@ -15,10 +15,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from service.bundle.manifest import SpecialIds, parse_graphs
 from service.engine.jobs import FloatArray
 from tests.support.fake_model import BOS, EOS
 from tests.support.manifests import ONE_HEAD, manifest_document
 from tests.support.vocabulary import tokenizer_json
+from training.export.graphs.choice import join_graph, run_graph
 
 VOCABULARY = 24
 SPEAKING_VOCABULARY = 396  # all that its text gives; a token without a piece would be written by no real model
@@ -28,6 +30,8 @@ GRAPHS = {
     "encoder": "encoder.fp32.onnx",
     "decoder": "decoder.fp32.onnx",
     "forced": "forced.fp32.onnx",
+    "run": "run.fp32.onnx",
+    "join": "join.fp32.onnx",
     "memory": [{"name": "notes", "dtype": "float32", "axes": ["B", 2, "S"]}],
     "state": [
         {"name": "past", "dtype": "float32", "axes": ["N", 1, "T", 2], "kind": "cache"},
@@ -64,7 +68,9 @@ def write_speaking_bundle(folder: Path, version: int = 1, **changes: Any) -> Pat
 
 def _write(folder: Path, decoder: onnx.ModelProto, tokenizer: bytes, described: dict[str, Any], broken: bool) -> Path:
     folder.mkdir(parents=True)
-    models = {"encoder": _encoder(broken), "decoder": decoder, "forced": _forced()}
+    arrays = parse_graphs(GRAPHS)
+    running = {"run": run_graph(decoder, arrays, SpecialIds(0, BOS, EOS)), "join": join_graph(arrays)}
+    models = {"encoder": _encoder(broken), "decoder": decoder, "forced": _forced(), **running}
     contents = {GRAPHS[kind]: model.SerializeToString() for kind, model in models.items()}
     contents |= {"tokenizer.json": tokenizer}
     for name, content in contents.items():
@@ -134,8 +140,8 @@ def _decoder(vocabulary: int, pitch: float) -> onnx.ModelProto:
     lengths = graph.op("Reshape", graph.op("Cast", "lengths", to=INT64), graph.ints(-1, 1, 1, 1))
     entry = graph.op("Expand", lengths, graph.ints(1, 1, 1, 2))
     value = graph.op("Unsqueeze", graph.op("Concat", fed, fed, axis=1), graph.ints(1, 2))  # [N, 1, 1, 2]
-    graph.op("ScatterElements", "past", entry, value, into="next_past", axis=2)
-    places = graph.op("Unsqueeze", graph.places("past"), graph.ints(0, 1, 3))  # [1, 1, T, 1]
+    graph.op("ScatterElements", _as_long(graph), entry, value, into="next_past", axis=2)
+    places = graph.op("Unsqueeze", graph.places("next_past"), graph.ints(0, 1, 3))  # [1, 1, T, 1]
     seen = graph.op("LessOrEqual", places, lengths)
     weight = graph.op("Mul", graph.op("Cast", graph.op("Add", places, one), to=FLOAT), graph.const(0.0085))
     weight = graph.op("Where", seen, weight, graph.const(0.0))
@@ -158,6 +164,7 @@ def _decoder(vocabulary: int, pitch: float) -> onnx.ModelProto:
     inputs: list[tuple[str, int, Any]] = [
         ("tokens", INT64, ["B", "K"]),
         ("lengths", INT32, ["N"]),
+        ("total_length", INT32, [1]),
         ("source_lengths", INT64, ["B"]),
     ]
     inputs += [("candidates", INT64, [1]), ("notes", FLOAT, ["B", 2, "S"]), *arrays]
@@ -165,6 +172,15 @@ def _decoder(vocabulary: int, pitch: float) -> onnx.ModelProto:
     outputs += [("top_logprobs", FLOAT, ["B", "K", "C"])]
     outputs += [(f"next_{name}", kind, shape) for name, kind, shape in arrays]
     return graph.model(inputs, outputs)
+
+
+def _as_long(graph: _Graph) -> str:
+    """Return the past with room for the longest row and its new entry, as a cache grows."""
+    size = graph.op("Shape", "past", start=2, end=3)
+    missing = graph.op("Max", graph.op("Sub", graph.op("Cast", "total_length", to=INT64), size), graph.ints(0))
+    rows = graph.op("Shape", "past", end=2)
+    zeros = graph.op("Expand", graph.const(0.0), graph.op("Concat", rows, missing, graph.ints(2), axis=0))
+    return graph.op("Concat", "past", zeros, axis=2)
 
 
 def _forced() -> onnx.ModelProto:

@@ -18,8 +18,11 @@ from service.bundle.manifest import (
     AlignmentHead,
     DecodingDefaults,
     Precision,
+    SpecialIds,
+    parse_graphs,
 )
 from service.bundle.shortlist import SHORTLIST_NAME
+from service.bundle.vocabulary import BOS, EOS, PAD
 from service.bundle.write import write_manifest
 from training.export.card import Card, readme
 from training.export.compare import Comparison, Original, ParityLimits
@@ -40,6 +43,7 @@ from training.export.manifest import (
 from training.export.parameters import OUTPUT_BIAS, SCORED_BIAS, Parameters, suppressed_bias
 from training.export.parity import Exported, check_parity
 from training.export.quantise import IdPair, float_store, make_plan, quantised_store, sample_sites
+from training.export.running import ON_GPU, write_running
 from training.export.shortlist import Shortlist, Tokens
 from training.export.weights import WeightStore
 
@@ -228,4 +232,7 @@ def _write(
             graph.in_place_of[OUTPUT_BIAS] = SCORED_BIAS
         getattr(graphs, kind)(graph)
         (folder / graph_file(kind, precision)).write_bytes(graph.model().SerializeToString(deterministic=True))
-    return graph_section(graphs, precision)
+    section = graph_section(graphs, precision)
+    if precision == ON_GPU:
+        section |= write_running(folder, parse_graphs(section), SpecialIds(PAD, BOS, EOS))
+    return section

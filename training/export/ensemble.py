@@ -14,6 +14,7 @@ from service.bundle.write import write_manifest
 from training.export.graphs.network import GRAPH_KINDS
 from training.export.joined import MemberGraph, joined_graph
 from training.export.manifest import next_version
+from training.export.running import ON_GPU, write_running
 
 README = """# {name}
 
@@ -68,6 +69,9 @@ def write_ensemble(
         path.unlink()
     for name, graph in graphs.items():
         (output / name).write_bytes(graph)
+    on_gpu = manifest.graphs.get(ON_GPU)
+    if on_gpu is not None:
+        write_running(output, on_gpu, manifest.special_ids)
     names = [each.manifest.name for each in bundles]
     text = README.format(name=output.name, names=" and ".join(names), first=names[0])
     readme = "\n\n".join(textwrap.fill(part, 100, break_on_hyphens=False) for part in text.split("\n\n")) + "\n"

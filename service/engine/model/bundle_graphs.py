@@ -23,7 +23,7 @@ class BundleGraphs:
         self.weights = bundle.folder.parent if bundle.members else bundle.folder
         """The folder from which a graph that is given as its content names the files of its weights."""
 
-    def graph(self, kind: Literal["encoder", "decoder", "forced"]) -> Path | bytes:
+    def graph(self, kind: Literal["encoder", "decoder", "forced", "run", "join"]) -> Path | bytes:
         """Return a graph as its file or, where its weights are in other folders, as its content."""
         name: str = getattr(self._bundle.manifest.graphs[self._precision], kind)
         return _content(self._bundle.folder / name) if self._bundle.members else self._bundle.path(name)

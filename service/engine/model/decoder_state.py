@@ -16,7 +16,7 @@ from service.engine.jobs import IntArray
 from service.engine.model.batching import EncodedSentences
 from service.engine.model.binding import Binding, StepSessions
 from service.engine.model.buffers import Array, StateBuffer, capacity_for, grow, round_up
-from service.engine.model.interface import Candidates, Encoded
+from service.engine.model.interface import Advance, Candidates, Encoded, HostCandidates
 from service.engine.model.shortlist import LIST_STEP
 
 LEAST_TOKENS = 32  # capacity of caches to begin with, and the least by which it grows
@@ -105,7 +105,7 @@ class CpuDecoderState:
             self._choose_binding()
             if self._binding.version != self._version:
                 self._bind()
-            size, found = self._size, Candidates(*(top[: self._size] for top in self._top))
+            size, found = self._size, HostCandidates(*(top[: self._size] for top in self._top))
             self._present, self._bound = (self._tokens[:size], self._lengths[: size * self._beam_size], found), True
         inputs, lengths, candidates = self._present
         inputs[:] = tokens
@@ -114,9 +114,9 @@ class CpuDecoderState:
         lengths += 1
         return candidates
 
-    def reorder(self, parents: IntArray | None) -> None:
-        """Make every row, [B * K], continue row `parents` of the step just taken."""
-        rows = self._size * self._beam_size
+    def reorder(self, advance: Advance) -> None:
+        """Let every row continue the one of the last step that the search says."""
+        rows, parents = self._size * self._beam_size, advance.parents
         for name, buffer in self._fixed.items():
             following = self._following[name].array
             if parents is None:

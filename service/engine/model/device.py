@@ -74,6 +74,11 @@ def _place_on(device: Literal["cpu", "cuda"], graphs: Mapping[str, GraphSet], pr
     wanted = PREFERENCE[device] if precision is None else (precision,)
     for name in wanted:
         if name in fitting:
+            if device == "cuda" and fitting[name].run is None:
+                raise BundleIncompatible(
+                    f"it has no {name} graphs for a batch that stays on a GPU; `python -m training gpu FOLDER` adds "
+                    "them, or set device=cpu"
+                )
             return Placement(device, CUDA if device == "cuda" else CPU, name, fitting[name])
     raise BundleIncompatible(
         f"the bundle has no {' or '.join(wanted)} graphs for {device} (it has "

@@ -7,6 +7,7 @@ depend on a model's architecture.
 """
 
 from collections.abc import Sequence, Sized
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from service.engine.jobs import FloatArray, IntArray, ScoringResult, WeightSelection
@@ -14,11 +15,47 @@ from service.engine.jobs import FloatArray, IntArray, ScoringResult, WeightSelec
 Encoded = Sized  # the encoder output of some sentences, for the decoder states that they join
 
 
-class Candidates(NamedTuple):
+class Choice(NamedTuple):
+    """What a step has chosen among the candidates of each sentence, by the rules of the search."""
+
+    tokens: IntArray  # [B, K]: the last ones of the best K that live, best first
+    slots: IntArray  # [B, K]: the slots of the hypotheses that they continue
+    gains: FloatArray  # [B, K]: their log-probabilities; -inf: there are fewer
+    ends: FloatArray  # [B, K]: for each slot the log-probability of its end, if that is among the best K; else -inf
+
+
+class Candidates(Protocol):
     """The likeliest next tokens of every row, best first; valid until the next step."""
 
-    ids: IntArray  # [B, K, C]
-    logprobs: FloatArray  # [B, K, C]
+    @property
+    def ids(self) -> IntArray:
+        """Return the tokens, [B, K, C]."""
+
+    @property
+    def logprobs(self) -> FloatArray:
+        """Return their log-probabilities, [B, K, C]."""
+
+    @property
+    def choice(self) -> Choice | None:
+        """Return what the step has chosen among them; None: the search chooses."""
+
+
+class HostCandidates(NamedTuple):
+    """Candidates of which nothing is chosen."""
+
+    ids: IntArray
+    logprobs: FloatArray
+    choice: None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advance:
+    """The results of a step of the search: the moves of rows, and the finished sentences."""
+
+    parents: IntArray | None  # [B * K]: the row each row continues; None: every row continues itself
+    done: list[int]  # sentences that are finished, ascending
+    ranks: IntArray | None = None  # [B, K]: for each row its place in the step's choice; None: the search chose
+    scores: FloatArray | None = None  # [B, K]: sums of log-probabilities, where the search of several rows chose
 
 
 class DecoderState(Protocol):
@@ -36,8 +73,8 @@ class DecoderState(Protocol):
     def step(self, tokens: IntArray) -> Candidates:
         """Give every row its token, [B, K], and return the candidates for the next."""
 
-    def reorder(self, parents: IntArray | None) -> None:
-        """Make every row, [B * K], continue row `parents` of the last step; None: each continues itself."""
+    def reorder(self, advance: Advance) -> None:
+        """Let every row continue the one of the last step that the search says."""
 
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
         """Remove the places of sentences; `holes` and `movers` are those of `plan_swap_remove`."""

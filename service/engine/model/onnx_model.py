@@ -16,13 +16,14 @@ from service.engine.errors import BundleIncompatible, DeviceUnavailable, Invalid
 from service.engine.jobs import ScoringResult, WeightSelection
 from service.engine.model.batching import EncodedSentences, group_by_length, pad_batch
 from service.engine.model.binding import StepSessions
+from service.engine.model.buckets import SlotGraphs, run_on_device
 from service.engine.model.bundle_graphs import BundleGraphs
-from service.engine.model.cuda_decoder_state import CudaDecoderState, DeviceRows, run_on_device
 from service.engine.model.decoder_state import CpuDecoderState
 from service.engine.model.device import ModelSettings, Placement, place_among
 from service.engine.model.explainer import Explainer, cut
 from service.engine.model.interface import DecoderState
-from service.engine.model.session import Allocation, on_cpu_instead, open_session
+from service.engine.model.session import Allocation, on_cpu_instead, open_recording, open_session
+from service.engine.model.slots import SlotDecoderState
 
 ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding
 # Another step costs 0.3 to 0.5 ms on one core. A padded source position of a sentence, with the shortlist's, costs
@@ -50,9 +51,9 @@ class OnnxModel:
     """Runs a bundle's graphs; satisfies interface.Model."""
 
     def __init__(
-        self, bundle: Bundle, placement: Placement, settings: ModelSettings, rows: DeviceRows | None = None
+        self, bundle: Bundle, placement: Placement, settings: ModelSettings, *, rehearsed: bool = False
     ) -> None:
-        """Open the graphs; ``rows`` keeps the decoder state on its device, even if that is the CPU."""
+        """Open the graphs; `rehearsed`: those for a GPU, and as they run there, also on the CPU."""
         manifest = bundle.manifest
         self.placement = placement
         self.bos, self.eos = manifest.special_ids.bos, manifest.special_ids.eos
@@ -63,13 +64,10 @@ class OnnxModel:
         self._is_large, self._settings = manifest.is_large, settings
         self._attentions = [member.attention for member in manifest.members] or [manifest.attention]
         self._encoder = self._open(self._graphs.graph("encoder"))
-        self._decoder = self._open_decoder(self._graphs.graph("decoder"))
-        if rows is None and placement.device != "cpu":
-            rows = DeviceRows(placement.device, self._open)
-        self._rows = rows
+        self._decoder = self._open_slots() if rehearsed or placement.device != "cpu" else self._open_decoder()
         self._explainers: dict[int, Explainer] = {}  # by member of an ensemble; else that of the only one
-        self._shortlist = self._graphs.shortlist(self._decoder.many, self._pad)
-        if self._shortlist is not None and rows is not None:
+        self._shortlist = self._graphs.shortlist(self._step, self._pad)
+        if self._shortlist is not None and isinstance(self._decoder, SlotGraphs):
             raise BundleIncompatible("graphs with a shortlist run on the CPU only")
         self._check_arrays()
 
@@ -87,17 +85,16 @@ class OnnxModel:
                 feeds["shortlist"], listed = self._shortlist.together(
                     [sources[index] for index in group], needed and [needed[index] for index in group]
                 )
-            if self._rows is not None:
-                encoded.add(group, run_on_device(self._encoder, feeds, self._rows.device))
+            if isinstance(self._decoder, SlotGraphs):
+                encoded.add(group, run_on_device(self._encoder, feeds, self._decoder.device))
             else:
                 encoded.add(group, dict(zip(names, self._encoder.run(names, feeds), strict=True)), listed)
         return encoded
 
     def decoder_state(self, beam_size: int, candidates: int) -> DecoderState:
         """Return an empty decoder state."""
-        if self._rows is not None:
-            shape = (beam_size, candidates)
-            return CudaDecoderState(self._decoder.many, self.placement.graphs, shape, self._rows)
+        if isinstance(self._decoder, SlotGraphs):
+            return SlotDecoderState(self._decoder, beam_size, candidates)
         return CpuDecoderState(self._decoder, self.placement.graphs, beam_size, candidates)
 
     def score_batch(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[ScoringResult]:
@@ -148,7 +145,7 @@ class OnnxModel:
         del self._encoder, self._decoder
         self.__dict__.pop("_forced", None)
         self._explainers.clear()
-        self._rows = self._shortlist = None
+        self._shortlist = None
 
     @functools.cached_property
     def _forced(self) -> onnxruntime.InferenceSession:
@@ -162,10 +159,21 @@ class OnnxModel:
         weights = sum(size.layers * size.heads for size in sizes) * longest**2
         return max(1, FORCED_WEIGHTS // weights)
 
-    def _open_decoder(self, graph: Path | bytes) -> StepSessions:
+    @property
+    def _step(self) -> onnxruntime.InferenceSession:
+        return self._decoder.step if isinstance(self._decoder, SlotGraphs) else self._decoder.many
+
+    def _open_slots(self) -> SlotGraphs:
+        """Return the sessions of a batch that stays on its device."""
+        step, records = open_recording(functools.partial(self._open, self._graphs.graph("run")), self._settings)
+        return SlotGraphs(
+            step, self._open(self._graphs.graph("join")), self.placement.graphs, self.placement.device, records
+        )
+
+    def _open_decoder(self) -> StepSessions:
         """Return the sessions of the step."""
-        opened = functools.partial(self._open, graph)
-        if self.placement.device != "cpu" or self._is_large:  # a large model does not keep its packed weights twice
+        opened = functools.partial(self._open, self._graphs.graph("decoder"))
+        if self._is_large:  # a large model does not keep its packed weights twice
             return StepSessions(opened())
         # Decode threads share the session. Without a shortlist, the scores of a step are too large for the C library.
         many = opened(allocation="pool" if self.placement.graphs.shortlist is None else "threads")
@@ -183,7 +191,7 @@ class OnnxModel:
         memory, state = [spec.name for spec in graphs.memory], [spec.name for spec in graphs.state]
         fixed = [f"initial_{spec.name}" for spec in graphs.state if spec.kind == "fixed"]
         given = {output.name for output in self._encoder.get_outputs()}
-        stepped = {output.name for output in self._decoder.many.get_outputs()}
+        stepped = {output.name for output in self._step.get_outputs()}
         missing = [name for name in (*memory, *fixed) if name not in given]
         missing += [name for name in ("top_ids", "top_logprobs", *(f"next_{n}" for n in state)) if name not in stepped]
         if missing:

@@ -7,7 +7,7 @@ import contextlib
 import functools
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -21,8 +21,8 @@ from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log
 # How a run gets its memory. "pool": from a pool of the session, whose one lock the runs of several threads wait for.
 # "threads": from the C library, which has a pool for each thread, but maps blocks of a mebibyte anew. "plans": the
 # session keeps a plan for every combination of input shapes that occurs (3 kB each), and a run allocates once instead
-# of once for each node.
-Allocation = Literal["pool", "threads", "plans"]
+# of once for each node. "recorded": from a pool, and CUDA records a run and repeats it.
+Allocation = Literal["pool", "threads", "plans", "recorded"]
 
 
 def open_session(
@@ -58,9 +58,9 @@ def open_session(
         options.add_session_config_entry("session.disable_prepacking", "1")
     providers: list[Any] = [CPU]
     if placement.device == "cuda":
-        check_kernels(graph, placement, name)
         load_cuda_libraries()
-        providers = [(CUDA, {"arena_extend_strategy": "kSameAsRequested"}), CPU]
+        recorded = {"enable_cuda_graph": "1"} if allocation == "recorded" else {}
+        providers = [(CUDA, {"arena_extend_strategy": "kSameAsRequested"} | recorded), CPU]
         if settings.gpu_memory_mb is not None:
             share_memory(CUDA, "Cuda", settings.gpu_memory_mb)
             options.add_session_config_entry("session.use_env_allocators", "1")
@@ -81,20 +81,26 @@ def open_session(
     return session
 
 
+def open_recording(
+    opened: Callable[..., onnxruntime.InferenceSession], settings: ModelSettings
+) -> tuple[onnxruntime.InferenceSession, bool]:
+    """Open a graph whose runs CUDA records, or else one whose runs launch every node; return which."""
+    if settings.device == "cpu":
+        return opened(), False
+    reason = "models share the memory of TRANSLUCENT_GPU_MEMORY_MB, in which a recording would not stay valid"
+    if settings.gpu_memory_mb is None:
+        try:
+            return opened(allocation="recorded"), True
+        except DeviceUnavailable as error:
+            reason = error.message
+    log_once(logging.WARNING, f"each step on the GPU launches its nodes one by one, which takes longer: {reason}")
+    return opened(), False
+
+
 @functools.cache
 def exact_here() -> bool:
     """Return whether this processor adds up products of eight-bit integers exactly."""
     return products_are_exact(lambda graph: onnxruntime.InferenceSession(graph, providers=[CPU]))
-
-
-def check_kernels(graph: Path | bytes, placement: Placement, name: str) -> None:
-    """Raise DeviceUnavailable for a graph whose attention CUDA would leave to the CPU, its cache copied each step."""
-    content = graph if isinstance(graph, bytes) else graph.read_bytes() if placement.precision == "fp32" else b""
-    if placement.precision == "fp32" and b"GroupQueryAttention" in content:
-        raise DeviceUnavailable(
-            f"{name}: CUDA has no float32 GroupQueryAttention, so its decoder would run on the CPU; export or import "
-            "the model in fp16, or set device=cpu."
-        )
 
 
 @functools.cache

@@ -83,9 +83,8 @@ class Batch(Generic[Owner]):
         """Decode one token of every row; the finished sentences leave and are returned."""
         self._close_gaps()
         self._fit_candidates()
-        candidates = self._decoder_state.step(self._beam.tokens)
-        advance = self._beam.advance(candidates.ids, candidates.logprobs)
-        self._decoder_state.reorder(advance.parents)
+        advance = self._beam.advance(self._decoder_state.step(self._beam.tokens))
+        self._decoder_state.reorder(advance)
         finished = [self._finished(index) for index in advance.done]
         self._leave(advance.done)
         return finished

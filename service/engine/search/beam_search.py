@@ -21,35 +21,64 @@ so that few rows of the model's state move.
 import numpy as np
 import numpy.typing as npt
 
+from service.bundle.limits import IMPOSSIBLE
 from service.engine.jobs import FinishReason, FloatArray, IntArray
-from service.engine.search.beam_state import IMPOSSIBLE, Advance, BeamState, Finished, candidates_for
+from service.engine.model.interface import Advance, Candidates, Choice
+from service.engine.search.beam_state import BeamState, Finished, candidates_for
 from service.engine.search.trace import BeamCandidates
 
 
 class Beam(BeamState):
     """The search of B sentences with K hypotheses each."""
 
-    def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
+    def advance(self, candidates: Candidates) -> Advance:
         """Advance by one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
-        size, read = self.size, (ids, logprobs)
+        last, choice = self._last_steps(), candidates.choice
+        own = choice is None or self._recorded or self._has_prefixes or not self._guard.is_idle(self.size)
+        if choice is None or own:
+            live, ranks = self._choose(candidates, last), None
+        else:
+            live, ranks = self._assign_slots(self._accept(choice, last))
+        self._append_step(live)
+        done = self._done(last)
+        scores = self._arrays["scores"][: self.size] if ranks is None else None
+        return Advance(self._row_parents(live.parents, done), done.nonzero()[0].tolist(), ranks, scores)
+
+    def _choose(self, candidates: Candidates, last: npt.NDArray[np.bool_] | None) -> BeamCandidates:
+        """Finish the hypotheses that end with this step; return those that live, by slot."""
+        ids, logprobs = read = candidates.ids, candidates.logprobs
         if self._recorded:  # the search itself sees no more than without a recording
             given = candidates_for(self.beam_size)
             ids, logprobs = ids[:, :, :given], logprobs[:, :, :given]
         best = self._ranked(ids, logprobs)
         ending = best.tokens == self._eos
         possible = best.scores > IMPOSSIBLE
-        last = self._last_steps()
         closing = ((ending if last is None else ending | last[:, None]) & possible)[:, : self.beam_size]
         if np.count_nonzero(closing):
             self._finish(best, closing)
-        if np.count_nonzero(possible[:, 0]) < size:
+        if np.count_nonzero(possible[:, 0]) < self.size:
             self._close_without_tokens((~possible[:, 0]).nonzero()[0].tolist())
-        candidates = self._assign_slots(_best_live(best, possible & ~ending, self.beam_size))
+        live, _ = self._assign_slots(_best_live(best, possible & ~ending, self.beam_size))
         if self._recorded:
-            self._record_step(read, best, (possible, closing), candidates)
-        self._append_step(candidates)
-        done = self._done(last)
-        return Advance(self._row_parents(candidates.parents, done), done.nonzero()[0].tolist())
+            self._record_step(read, best, (possible, closing), live)
+        return live
+
+    def _accept(self, choice: Choice, last: npt.NDArray[np.bool_] | None) -> BeamCandidates:
+        """Finish the hypotheses that end with this step, as the model has chosen; return those that live, in order."""
+        own, ending = self._own_slots[: self.size], choice.ends > -np.inf
+        before: npt.NDArray[np.float64] = self._arrays["scores"][: self.size]
+        totals = before.take(choice.slots + self._own_rows[: self.size] * self.beam_size) + choice.gains
+        live = BeamCandidates(choice.slots, choice.tokens, choice.gains, totals)
+        if np.count_nonzero(ending):
+            ends = np.full(ending.shape, self._eos)
+            self._finish(BeamCandidates(own, ends, choice.ends, before + choice.ends), ending)
+        if last is not None:  # the best K end: those with </s>, and the best of the others
+            others = own < self.beam_size - np.count_nonzero(ending, axis=1)[:, None]
+            self._finish(live, others & last[:, None] & (totals > IMPOSSIBLE))
+        stranded = (totals[:, 0] <= IMPOSSIBLE) & ~ending.any(axis=1)
+        if np.count_nonzero(stranded):
+            self._close_without_tokens(stranded.nonzero()[0].tolist())
+        return live
 
     def _in_prefix(self, ids: IntArray, logprobs: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the candidates; in its prefix, a sentence has the next token of that alone, which is certain."""
@@ -129,8 +158,11 @@ class Beam(BeamState):
                 if (recorder := self._recorders[index]) is not None:
                     recorder.close(self._walk_back(index, closed).ids)
 
-    def _assign_slots(self, candidates: BeamCandidates) -> BeamCandidates:
-        """Assign slots to the live hypotheses, best first: the best child gets its parent's, the others free ones."""
+    def _assign_slots(self, candidates: BeamCandidates) -> tuple[BeamCandidates, IntArray]:
+        """Assign slots to the live hypotheses, best first: the best child gets its parent's, the others free ones.
+
+        Return them by slot, and for each slot the place of its hypothesis in the order.
+        """
         size, beam_size = candidates.tokens.shape
         own, rows = self._own_slots[:size], self._own_rows[:size]
         # Worst first, so that the best child keeps a slot that several claim.
@@ -147,7 +179,7 @@ class Beam(BeamState):
             still |= self._arrays["start"][:size, None] == self._now
         if np.count_nonzero(still):
             np.copyto(candidates.parents, own, where=still)
-        return candidates
+        return candidates, occupant
 
     def _done(self, last: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.bool_]:
         """Return which sentences are finished, [B]."""

@@ -4,7 +4,6 @@ A step keeps only back-pointers: token, log-probability and the slot it continue
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,16 +16,7 @@ from service.engine.model.buffers import grow, swap_remove
 from service.engine.search.repetition import RepetitionGuard
 from service.engine.search.trace import BeamCandidates, Recorder
 
-IMPOSSIBLE = -1e8  # log-probabilities below this mean "never" (graphs write large negative numbers for pad and bos)
 _ENDLESS = 2**62  # the maximum length where there is no sentence
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Advance:
-    """The results of a step: the moves of rows, and the finished sentences."""
-
-    parents: IntArray | None  # [B * K]: the row each row continues; None: every row continues itself
-    done: list[int]  # sentences that are finished, ascending
 
 
 def candidates_for(beam_size: int) -> int:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from service.bundle.limits import IMPOSSIBLE
 from service.engine.jobs import FinishReason, FloatArray, Hypothesis, IntArray, SearchOptions
 from service.engine.model.buffers import swap_remove
-from service.engine.search.beam_state import IMPOSSIBLE, Advance, Search, candidates_for
+from service.engine.model.interface import Advance, Candidates
+from service.engine.search.beam_state import Search, candidates_for
 from service.engine.search.repetition import last_runs, too_long
 from service.engine.search.trace import BeamCandidates, Recorder
 
@@ -88,13 +90,17 @@ class Greedy(Search):
         """Return the recorder of a sentence; None if its search is not recorded."""
         return self._sentences[index].recorder
 
-    def advance(self, ids: IntArray, logprobs: FloatArray) -> Advance:
+    def advance(self, candidates: Candidates) -> Advance:
         """Advance by one step with the model's candidates, [B, 1, C] each, best first, C >= 3."""
-        forbidden = self._forbidden()
+        forbidden, ranks = self._forbidden(), None
         if forbidden or self._has_prefixes or self._recorded:
-            tokens, gains = self._choose(ids, logprobs, forbidden)
+            tokens, gains = self._choose(candidates.ids, candidates.logprobs, forbidden)
+        elif (choice := candidates.choice) is None:
+            tokens, gains = candidates.ids[:, 0, 0].tolist(), candidates.logprobs[:, 0, 0].tolist()
         else:
-            tokens, gains = ids[:, 0, 0].tolist(), logprobs[:, 0, 0].tolist()
+            ending, ranks = choice.ends > -np.inf, np.zeros(choice.tokens.shape, np.int64)
+            tokens = np.where(ending, self._eos, choice.tokens)[:, 0].tolist()
+            gains = np.where(ending, choice.ends, choice.gains)[:, 0].tolist()
         done: list[int] = []
         for at, (sentence, token, gain) in enumerate(zip(self._sentences, tokens, gains, strict=True)):
             total = sentence.total + gain
@@ -106,7 +112,7 @@ class Greedy(Search):
             sentence.logprobs.append(gain)
             if token == self._eos or len(sentence.ids) >= sentence.search.max_length:
                 done.append(at)
-        return Advance(None, done)
+        return Advance(None, done, ranks)
 
     def _forbidden(self) -> Forbidden:
         """Return the tokens that would prolong a cycle too far."""

@@ -58,14 +58,17 @@ class RepetitionGuard:
         self._last[:, index] = _ENDLESS if source_ids is None else run_limits(source_ids)[::-1] - 1
         self._slack = min(self._slack, LEAST_RUN - 1)
 
+    def is_idle(self, size: int) -> bool:
+        """Return whether no token of the first sentences could prolong a cycle too far."""
+        if self._slack <= 0:
+            self._slack = int(self._left(size).min())
+        return self._slack > 0
+
     def forbidden(self, ids: IntArray) -> npt.NDArray[np.bool_] | None:
         """Return which of the candidates [B, K, C] would prolong a cycle too far; None if there is none."""
-        if self._slack > 0:
+        if self.is_idle(len(ids)):
             return None
-        left = self._last[:, : len(ids), None] - self._runs[:, : len(ids)]
-        self._slack = int(left.min())
-        if self._slack > 0:
-            return None
+        left = self._left(len(ids))
         same = ids == self._recent(len(ids))[..., None]
         prolonging: npt.NDArray[np.bool_] = (same & (left <= 0)[..., None]).any(axis=0)
         return prolonging
@@ -91,6 +94,11 @@ class RepetitionGuard:
         """Move the sentences `movers` to the positions `holes`."""
         for array in (self._tokens, self._runs, self._last):
             array[:, holes] = array[:, movers]
+
+    def _left(self, size: int) -> IntArray:
+        """Return how often each cycle of the first sentences may still go on, [MAX_PERIOD, B, K]."""
+        left: IntArray = self._last[:, :size, None] - self._runs[:, :size]
+        return left
 
     def _recent(self, size: int) -> IntArray:
         """Return the last tokens of the first sentences, [MAX_PERIOD, B, K]."""

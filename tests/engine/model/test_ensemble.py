@@ -12,7 +12,7 @@ from service.bundle.load import load_bundle
 from service.engine.jobs import IntArray, ScoringResult, SearchOptions, SentenceJob, WeightSelection
 from service.engine.model.decoder_state import CpuDecoderState
 from service.engine.model.device import ModelSettings
-from service.engine.model.interface import Candidates, DecoderState, Encoded
+from service.engine.model.interface import Advance, Candidates, DecoderState, Encoded, HostCandidates
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.text.tokenizer import load_tokenizers
 from tests.support.decoding import run_batch
@@ -81,17 +81,17 @@ class _MeanState:
         total: npt.NDArray[np.float64] = np.zeros((*tokens.shape, 10_000))
         for state in self._states:
             state.set_candidates(1024 + state._held["O"])  # all that are scored
-            ids, logprobs = state.step(tokens)
+            found = state.step(tokens)
             own = np.full(total.shape, -1e9)
-            np.put_along_axis(own, ids, logprobs, axis=2)
+            np.put_along_axis(own, found.ids, found.logprobs, axis=2)
             total += own / len(self._states)
         total -= np.log(np.exp(total).sum(axis=2, keepdims=True))
         best = np.argsort(-total, axis=2, kind="stable")[:, :, : self._candidates]
-        return Candidates(best, np.take_along_axis(total, best, axis=2).astype(np.float32))
+        return HostCandidates(best, np.take_along_axis(total, best, axis=2).astype(np.float32))
 
-    def reorder(self, parents: IntArray | None) -> None:
+    def reorder(self, advance: Advance) -> None:
         for state in self._states:
-            state.reorder(parents)
+            state.reorder(advance)
 
     def remove(self, removed: Sequence[int], holes: IntArray, movers: IntArray) -> None:
         for state in self._states:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import onnx.parser
 import onnxruntime
 import pytest
 from hypothesis import given
@@ -19,7 +20,6 @@ from service.engine.model.batching import RUN_TOKENS, group_by_length, pad_batch
 from service.engine.model.binding import Binding
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model
-from service.engine.model.row_graphs import row_graph
 from service.engine.scheduling.batch import Batch
 from tests.support.decoding import decode
 from tests.support.fake_model import ScriptedModel
@@ -117,7 +117,9 @@ Floats = npt.NDArray[np.float32]
 @pytest.fixture(scope="module")
 def session() -> onnxruntime.InferenceSession:
     """Return a session that takes `rows` of `data`."""
-    return onnxruntime.InferenceSession(row_graph("take", "float32"), providers=["CPUExecutionProvider"])
+    text = "take (float[A, B] data, int64[C] rows) => (float[C, B] result) { result = Gather <axis = 0> (data, rows) }"
+    graph = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> {text}')
+    return onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
 
 
 def numbers(*values: float) -> Floats:

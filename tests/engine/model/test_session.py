@@ -1,8 +1,10 @@
 """The device of a bundle: a missing device is an error, and nothing falls back silently."""
 
 import logging
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import onnxruntime
@@ -11,10 +13,16 @@ import pytest
 from service.bundle.manifest import GraphSet
 from service.engine.errors import BundleIncompatible, DeviceUnavailable
 from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log_once, place_among
-from service.engine.model.session import check_provider, load_cuda_libraries, on_cpu_instead, open_session
+from service.engine.model.session import (
+    check_provider,
+    load_cuda_libraries,
+    on_cpu_instead,
+    open_recording,
+    open_session,
+)
 
 INT8 = GraphSet("cpu", "e", "d", "f", (), ())
-FP16 = GraphSet("cuda", "e", "d", "f", (), ())
+FP16 = GraphSet("cuda", "e", "d", "f", (), (), run="r", join="j")
 FP32 = GraphSet("any", "e", "d", "f", (), ())
 ALL = {"int8": INT8, "fp16": FP16, "fp32": FP32}
 BOTH, ONLY_CPU = [CUDA, CPU], [CPU]
@@ -32,7 +40,6 @@ def _nothing_said_yet() -> None:
         (ModelSettings("cpu"), "cpu", "int8"),
         (ModelSettings("cpu", "fp32"), "cpu", "fp32"),
         (ModelSettings("cuda"), "cuda", "fp16"),
-        (ModelSettings("cuda", "fp32"), "cuda", "fp32"),
         (ModelSettings("auto"), "cuda", "fp16"),
     ],
 )
@@ -72,6 +79,37 @@ def test_a_bundle_without_fitting_graphs_is_refused_with_what_it_has(settings: M
         place_among(BOTH, {"int8": INT8}, settings)
 
 
+@pytest.mark.parametrize("settings", [ModelSettings("cuda", "fp32"), ModelSettings("cuda", "fp16")])
+def test_a_bundle_without_graphs_for_a_running_batch_is_refused_on_a_gpu(settings: ModelSettings) -> None:
+    before = replace(FP16, run=None, join=None)
+    with pytest.raises(BundleIncompatible, match=r"python -m training gpu FOLDER.*or set device=cpu"):
+        place_among(BOTH, {"fp16": before, "fp32": FP32}, settings)
+    assert place_among(BOTH, {"fp16": before, "fp32": FP32}, ModelSettings("auto")).device == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("settings", "recorded", "said"),
+    [
+        (ModelSettings("cuda"), True, ""),
+        (ModelSettings("cuda"), False, "launches its nodes one by one.*no kernel"),
+        (ModelSettings("cuda", gpu_memory_mb=512), False, "launches its nodes one by one.*GPU_MEMORY_MB"),
+        (ModelSettings("cpu"), False, ""),
+    ],
+)
+def test_a_step_that_cannot_be_recorded_runs_and_says_so(
+    settings: ModelSettings, recorded: bool, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def opened(allocation: str = "pool") -> str:
+        if allocation == "recorded" and not recorded:
+            raise DeviceUnavailable("no kernel")
+        return allocation
+
+    with caplog.at_level(logging.WARNING):
+        assert open_recording(opened, settings) == ("recorded" if recorded else "pool", recorded)
+    assert re.search(said, caplog.text)
+    assert bool(caplog.text) == bool(said)
+
+
 def test_a_session_that_fell_back_in_silence_is_refused() -> None:
     check_provider([CUDA, CPU], ON_CUDA, "encoder")
     with pytest.raises(DeviceUnavailable, match="the session runs on CPUExecutionProvider"):
@@ -95,14 +133,6 @@ def test_cuda_that_was_installed_as_python_packages_is_loaded_first_and_once(
     load_cuda_libraries.cache_clear()
     assert loaded == [""]
     assert capsys.readouterr().out == ""
-
-
-def test_a_decoder_that_cuda_would_leave_to_the_cpu_is_refused(tmp_path: Path) -> None:
-    graph = tmp_path / "decoder.fp32.onnx"
-    graph.write_bytes(b"... GroupQueryAttention ...")
-    for given in (graph, graph.read_bytes()):
-        with pytest.raises(DeviceUnavailable, match=r"no float32 GroupQueryAttention.*fp16, or set device=cpu\.$"):
-            open_session(given, Placement("cuda", CUDA, "fp32", FP32), ModelSettings("cuda"))
 
 
 SHARED = """

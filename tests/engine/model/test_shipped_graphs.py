@@ -27,4 +27,6 @@ def test_every_graph_opens(bundle: str) -> None:
         [sys.executable, "-c", OPEN, str(MODELS / bundle)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-500:]
-    assert done.stdout.split() == [f"{kind}.fp16.onnx" for kind in ("decoder", "encoder", "explain", "forced")]
+    assert done.stdout.split() == [
+        f"{kind}.fp16.onnx" for kind in ("decoder", "encoder", "explain", "forced", "join", "run")
+    ]

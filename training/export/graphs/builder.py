@@ -27,8 +27,9 @@ _INLINE_BYTES = 8192
 class GraphBuilder:
     """One graph, or a subgraph of it: every method that adds a node returns the name of its result."""
 
-    def __init__(self, name: str, store: WeightStore, parent: GraphBuilder | None = None) -> None:
-        self.name, self.store, self.parent = name, store, parent
+    def __init__(self, name: str, store: WeightStore, parent: GraphBuilder | None = None, prefix: str = "") -> None:
+        """``prefix``: of the names of tensors, for nodes that are added to another graph."""
+        self.name, self.store, self.parent, self.prefix = name, store, parent, prefix
         self.root: GraphBuilder = parent.root if parent else self
         self.nodes: list[NodeProto] = []
         self.inputs: list[ValueInfoProto] = []
@@ -57,13 +58,17 @@ class GraphBuilder:
         produced = any(tensor in node.output for node in self.nodes)
         if produced and tensor not in self._renamed:
             # No Identity node: a cache must leave the graph in the buffer that its node wrote.
-            self._renamed[tensor] = name
+            self.name_result(tensor, name)
         else:
             self.nodes.append(helper.make_node("Identity", [tensor], [name]))
 
+    def name_result(self, tensor: str, name: str) -> None:
+        """Give the result of a node a name by which other graphs know it."""
+        self._renamed[tensor] = name
+
     def fresh(self, stem: str) -> str:
         """Return a name that is unique in the model."""
-        return f"{stem}_{next(self.root._counter)}"
+        return f"{self.root.prefix}{stem}_{next(self.root._counter)}"
 
     def ops(self, kind: str, inputs: Sequence[str], wanted: Sequence[bool] | int, **attributes: Any) -> list[str]:
         """Add a node with several results, of which unwanted ones get no name; ``domain`` is its operator set."""
