@@ -133,7 +133,7 @@ class Bucket:
 
     def write(self, name: str, array: Array) -> None:
         """Write an array of the host to the device, unless it is there."""
-        if name in BETWEEN or not np.array_equal(self._written.get(name), array):
+        if name in BETWEEN or name not in self._written or not np.array_equal(self._written[name], array):
             self._written[name] = array
             self.values[name].update_inplace(array)
 

@@ -105,7 +105,7 @@ class CpuDecoderState:
             self._choose_binding()
             if self._binding.version != self._version:
                 self._bind()
-            size, found = self._size, HostCandidates(*(top[: self._size] for top in self._top))
+            size, found = self._size, HostCandidates(self._top[0][: self._size], self._top[1][: self._size])
             self._present, self._bound = (self._tokens[:size], self._lengths[: size * self._beam_size], found), True
         inputs, lengths, candidates = self._present
         inputs[:] = tokens

@@ -10,6 +10,9 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from service.engine.jobs import FloatArray, IntArray, ScoringResult, WeightSelection
 
 Encoded = Sized  # the encoder output of some sentences, for the decoder states that they join
@@ -55,7 +58,7 @@ class Advance:
     parents: IntArray | None  # [B * K]: the row each row continues; None: every row continues itself
     done: list[int]  # sentences that are finished, ascending
     ranks: IntArray | None = None  # [B, K]: for each row its place in the step's choice; None: the search chose
-    scores: FloatArray | None = None  # [B, K]: sums of log-probabilities, where the search of several rows chose
+    scores: npt.NDArray[np.float64] | None = None  # [B, K]: sums of log-probabilities, where a beam chose
 
 
 class DecoderState(Protocol):

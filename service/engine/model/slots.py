@@ -8,6 +8,7 @@ large, is left for another one, by a run of the same graph that reads the arrays
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from service.bundle.limits import MOST_SLOTS
 from service.engine.jobs import FloatArray, IntArray
@@ -63,7 +64,7 @@ class SlotDecoderState:
         self._slots, self._last_slots, self._sources, self._targets = (np.zeros(0, np.int64) for _ in range(4))
         # Of each of its rows: the place in the step's choice, or else the row in the last step, and the score.
         self._ranks, self._rows = (np.zeros((0, beam_size), np.int64) for _ in range(2))
-        self._scores: FloatArray = np.zeros((0, beam_size))
+        self._scores: npt.NDArray[np.float64] = np.zeros((0, beam_size))
 
     def join(self, encoded: Encoded, sentences: Sequence[int], places: Sequence[int] | None = None) -> None:
         """Put these of the encoded sentences into the places of sentences that have left, or after the last one."""
@@ -163,7 +164,8 @@ class SlotDecoderState:
 
     def _write_choice(self, bucket: Bucket, on: Array, tokens: IntArray) -> None:
         """Write what the search has chosen in place of what the last step chose."""
-        for name, values in zip(BETWEEN, (tokens, self._rows, self._scores), strict=True):
+        chosen: tuple[Array, ...] = tokens, self._rows, self._scores
+        for name, values in zip(BETWEEN, chosen, strict=True):
             array = np.zeros((bucket.sentences, self._beam_size), BETWEEN[name])
             array[self._last_slots[on]] = values[on]
             bucket.write(name, array)
