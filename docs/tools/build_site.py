@@ -115,7 +115,7 @@ class Stage:
         path = ROOT / page
         if path.suffix == ".ipynb":
             return self._linked(self._notebook(page), page)
-        if book.PAGES in path.parents and path.stem != "index":
+        if book.PAGES in path.parents and path.stem[0].isdigit():
             return self._linked(book.for_site(book.Page(path)), page)
         text = path.read_text("utf-8")
         if page == HOME:

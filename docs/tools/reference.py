@@ -106,8 +106,11 @@ def python() -> str:
     for title, names in PYTHON.items():
         parts.append(f"## {title}")
         for name in names:
-            kind = "function" if name.islower() else "exception" if title == "Errors" else "class"
-            parts.append(f"```{{eval-rst}}\n.. auto{kind}:: translucent_mt.{name}\n   :members:\n```")
+            kind = "exception" if title == "Errors" else "class"
+            directive = f"autofunction:: translucent_mt.{name}"
+            if not name.islower():
+                directive = f"auto{kind}:: translucent_mt.{name}\n   :members:"
+            parts.append(f"```{{eval-rst}}\n.. {directive}\n```")
     return "\n\n".join(parts) + "\n"
 
 

@@ -66,6 +66,10 @@ def test_a_page_of_the_book_comes_with_its_outputs() -> None:
     assert "def pooling_weights" in text
 
 
+def test_a_page_without_outputs_stands_beside_those_of_the_book(stage: build_site.Stage) -> None:
+    assert stage.page("docs/learn/history.md").startswith("# ")
+
+
 def test_the_reference_has_every_route_command_and_public_name() -> None:
     http = reference.http()
     assert "### POST /translate\n" in http
