@@ -164,7 +164,7 @@ def _cell_layer(panel: Panel, number: int, theme: Theme, top: float, sizes: Size
     }
     cell = layer_of(
         cells(panel),
-        {"type": "rect", "width": side, "height": side},
+        {"type": "rect", "width": {"band": side / sizes.step}, "height": side},  # the page makes columns wider
         x={**X, "scale": {"domain": list(range(len(panel.columns))), "padding": 0}, "axis": {**axis, **x_axis}},
         y={**Y, "scale": {"domain": list(range(len(panel.rows))), "padding": 0}, "axis": {**axis, **y_axis}},
         color=_colour(panel, theme, top, sizes, legend),
@@ -223,7 +223,7 @@ def _unknown(panel: Panel, theme: Theme, sizes: Sizes) -> Spec:
     side = max(sizes.step - sizes.gap - 2, 2)
     places = [{"t": row, "s": column} for row in panel.unknown for column in range(len(panel.columns))]
     dashed = {"fill": None, "stroke": theme.muted, "strokeWidth": 0.6, "strokeDash": [2, 2]}
-    return layer_of(places, {"type": "rect", "width": side, "height": side, **dashed}, x=X, y=Y)
+    return layer_of(places, {"type": "rect", "width": {"band": side / sizes.step}, "height": side, **dashed}, x=X, y=Y)
 
 
 def _score_layers(panel: Panel, theme: Theme, sizes: Sizes) -> list[Spec]:

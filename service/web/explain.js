@@ -3,7 +3,7 @@
 import { attention } from "./api.js";
 import { $, bar, drawn, made } from "./dom.js";
 import { language, number, percent, t } from "./i18n.js";
-import { fieldsOfSentence } from "./requests.js";
+import { fieldsOfSentence, fieldsOfView } from "./requests.js";
 import { state } from "./state.js";
 import { labels } from "./tokens.js";
 import { showView } from "./view.js";
@@ -32,15 +32,21 @@ function note(text, lang = language) {
   Object.assign($("explain-note"), { textContent: text, lang });
 }
 
-// The weights of words are sums: show those of subwords, which can be explained.
-const showSubwords = () => {
+const rowsOf = ({ kind, source, target }) => (kind === "encoder" ? source : target).tokens;
+const columnsOf = ({ columns, source }) => columns ?? source.tokens;
+
+// The weights of words are sums: show those of subwords, and give the places of the first ones of two words.
+async function toSubwords(row, column) {
+  const words = await attention(fieldsOfView("json"));
+  const before = (tokens, at) => tokens.slice(0, at).reduce((count, { ids }) => count + (ids?.length ?? 1), 0);
   state.tokens = $("tokens").value = "subword";
-  return showView();
-};
+  await showView();
+  return [before(rowsOf(words), row), before(columnsOf(words), column)];
+}
 
 // Explain the weight in a cell of the figure, counted from 0.
 export async function explain(row, column) {
-  if (state.tokens === "word") return showSubwords();
+  if (state.tokens === "word") return explain(...await toSubwords(row, column));
   control?.abort();
   control = new AbortController();
   $("explain-note").textContent = "";
@@ -87,7 +93,7 @@ function showRow() {
   const { row, column } = shown.cell;
   const scores = shown.scores[row];
   const weights = softmax(scores, heat);
-  const names = labels(shown.columns ?? shown.source.tokens);
+  const names = labels(columnsOf(shown));
   $("explain-row").replaceChildren(...names.map((name, at) => {
     const score = scores[at] === null ? t("masked (−∞)") : number(scores[at], 2);
     const cells = [made("th", {}, name), made("td", {}, score), made("td", {}, percent(weights[at])), bar(weights[at])];
@@ -99,10 +105,10 @@ function showRow() {
 export function labelExplanation() {
   if (!shown) return;
   const { cell, scale } = shown;
-  const rows = labels(shown.kind === "encoder" ? shown.source.tokens : shown.target.tokens);
+  const rows = labels(rowsOf(shown));
   $("explain").hidden = $("explain-parts").hidden = false;
   choices($("explain-from"), rows, cell.row);
-  choices($("explain-to"), labels(shown.columns ?? shown.source.tokens), cell.column);
+  choices($("explain-to"), labels(columnsOf(shown)), cell.column);
   const hasTerms = Boolean(cell.terms);
   $("explain-product").hidden = !hasTerms;
   if (hasTerms) {
@@ -127,8 +133,5 @@ export function listenToExplanation() {
   $("temperature").addEventListener("input", showRow);
   $("temperature-reset").addEventListener("click", () => { $("temperature").value = 0; showRow(); });
   $("explain-close").addEventListener("click", closeExplanation);
-  $("explain-open").addEventListener("click", async () => {
-    if (state.tokens === "word") await showSubwords();
-    explain(0, 0);
-  });
+  $("explain-open").addEventListener("click", () => explain(0, 0));
 }

@@ -7,7 +7,7 @@ import { labels } from "./tokens.js";
 
 const READABLE = 11; // pixels: the size of letters below which a figure scrolls sideways instead of becoming smaller
 const LARGEST = 1.4; // times a figure is enlarged
-const WIDEST = 3; // times its own width a cell becomes wider
+const [NARROWEST, WIDEST] = [0.8, 3]; // times its own width that a cell becomes
 
 let library;
 
@@ -32,11 +32,16 @@ function arranged(specification, columns) {
   return columns < hconcat?.length || concat ? { ...rest, concat: hconcat ?? concat, columns } : specification;
 }
 
+// How many times its own size a picture has at least, so that its letters are readable.
+function leastScale(svg) {
+  const letters = [...svg.querySelectorAll("text")].filter((text) => text.textContent).map((text) => parseFloat(getComputedStyle(text).fontSize));
+  return READABLE / Math.min(READABLE * LARGEST, ...letters);
+}
+
 // Make a picture as wide and as high as the room, but its letters readable. Gives whether it fits then.
 function fit(svg, room) {
   const wide = svg.clientWidth;
-  const letters = [...svg.querySelectorAll("text")].filter((text) => text.textContent).map((text) => parseFloat(getComputedStyle(text).fontSize));
-  const least = READABLE / Math.min(READABLE * LARGEST, ...letters);
+  const least = leastScale(svg);
   const tall = (innerHeight - svg.getBoundingClientRect().top - scrollY - 16) / svg.clientHeight; // one screen, if that is enough
   const scale = Math.max(least, Math.min(room / wide, LARGEST, tall >= least ? tall : 1));
   svg.style.width = `${Math.ceil(wide * scale)}px`;
@@ -44,22 +49,24 @@ function fit(svg, room) {
   return wide * scale <= room + 1;
 }
 
-// A single picture whose cells are as wide as the room has space for.
-function widened(specification, room, wide, height) {
-  if (!specification.width?.step || panels(specification) || wide >= room) return undefined;
-  return { ...specification, height, width: Math.min(room - 8, wide * WIDEST), autosize: { type: "fit-x", contains: "padding" } };
+// A single picture whose cells are as wide as the room has space for; none if that is too narrow.
+function widened(specification, room, svg, height) {
+  const [wide, most] = [svg.clientWidth, room / Math.max(1, leastScale(svg))];
+  if (!specification.width?.step || panels(specification) || wide * NARROWEST > most) return undefined;
+  return { ...specification, height, width: Math.min(most - 8, wide * WIDEST), autosize: { type: "fit-x", contains: "padding" } };
 }
 
 // Draw into a box: panels below each other where they do not fit beside each other, and where that is not enough the
 // whole smaller; its heading is text of the page, in `heading`. Gives whether one still has to scroll sideways.
-// `chosen` is called with the row and the column of a cell that is clicked.
-export async function draw(box, { title, ...bare }, heading, chosen) {
+// `chosen` is called with the row and the column of a cell that is clicked; a newer drawing aborts the signal.
+export async function draw(box, { title, ...bare }, heading, chosen, signal) {
   const embed = await load();
   const room = box.parentElement.clientWidth;
   // ast: expressions are interpreted, not compiled, which a strict content security policy asks for.
   let height;
   const drawn = async (shown) => {
     const { view } = await embed(box, { ...shown, padding: 4 }, { renderer: "svg", ast: true, actions: false, tooltip: { theme: "custom" } });
+    signal.throwIfAborted();
     view.addEventListener("click", (_, item) => { if (item?.datum?.t !== undefined && item.datum.s !== undefined) chosen(item.datum.t, item.datum.s); });
     height = view.height();
     return box.querySelector("svg");
@@ -71,7 +78,7 @@ export async function draw(box, { title, ...bare }, heading, chosen) {
     if (fit(await drawn(arranged(bare, columns)), room)) return false;
   }
   const svg = await drawn(panels(bare) ? arranged(bare, 1) : bare);
-  const wider = widened(bare, room, svg.clientWidth, height);
+  const wider = widened(bare, room, svg, height);
   return !fit(wider ? await drawn(wider) : svg, room);
 }
 

@@ -104,7 +104,7 @@ export function listen({ open, begin }) {
   $("look").addEventListener("click", () => {
     state.view = state.view ? "" : "heatmap";
     remember();
-    look().catch(complain).then(() => { if (state.view) $("figure").scrollIntoView({ block: "nearest" }); });
+    look().catch(complain).then(() => ["figure", "plain"].forEach((part) => $(part).scrollIntoView({ block: "nearest" }))); // closed ones do not move
   });
   listenToExamples((text) => { write(text); translate(); $("text").focus(); });
   listenToFiles();

@@ -77,7 +77,7 @@ export async function showView() {
     if (asTable) tables($("table"), content, (name) => session.models.find((one) => one.name === name)?.attention.align);
     else $("sideways").hidden = !(await draw($("figure"), content, $("figure-heading"), (row, column) => {
       if (!$("explain-hint").hidden) explain(row, column);
-    }));
+    }, control.signal));
   } catch (error) {
     if (error.name === "AbortError") return;
     $("figure-note").textContent = error.message;

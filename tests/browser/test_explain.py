@@ -38,8 +38,9 @@ def test_the_temperature_sharpens_and_flattens_the_row_in_the_browser(page: Page
     translated(page, url)
     page.get_by_role("button", name="Explain a weight").click()
     expect(page.locator("#temperature-value")).to_have_text("1.00")
-    page.get_by_label("Row (query q)").select_option("2")
-    expect(page.locator("#explain-row tr.on")).to_have_count(1)
+    with page.expect_response("**/attention"):
+        page.get_by_label("Row (query q)").select_option("2")
+    page.evaluate("() => new Promise(requestAnimationFrame)")
     before = shares(page)
     page.locator("#temperature").fill("-2")
     assert max(shares(page)) > max(before)
@@ -62,6 +63,15 @@ def test_a_view_without_scores_says_what_to_choose(page: Page, url: str) -> None
     page.get_by_role("combobox", name="Attention").select_option("occlusion")
     expect(page.locator("#figure-parts")).to_contain_text("occlusion")
     expect(page.locator("#explain")).to_be_hidden()
+
+
+def test_a_cell_of_words_is_explained_by_its_first_subwords(page: Page, url: str) -> None:
+    page.goto(f"{url}/#text=The+dog+sleeps&source=en&target=fr&view=heatmap")
+    page.locator("#figure svg .mark-rect path").nth(6).click(position={"x": 6, "y": 6})
+    expect(page.locator("#explain-sum")).to_contain_text("4 dimensions")
+    expect(page.locator("#tokens")).to_have_value("subword")
+    expect(page.locator("#explain-from")).to_have_value("1")
+    expect(page.locator("#explain-to")).to_have_value("2")
 
 
 def test_words_become_subwords_to_be_explained(page: Page, url: str) -> None:

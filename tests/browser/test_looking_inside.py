@@ -125,12 +125,19 @@ def test_a_comparison_fits_and_shows_both_translations(page: Page, url: str, wid
     translate(page, url, "they said that nobody knew where we went yesterday evening")
     view(page, "Compare models")
     expect(page.locator("#figure svg")).to_contain_text("difference")
-    expect(page.locator("#figure")).not_to_have_class("figure busy")
+    expect(page.locator(".busy")).to_have_count(0)
     box, svg = (page.locator(name).bounding_box() for name in ("#figure", "#figure svg"))
     assert box is not None
     assert svg is not None
     scrolls = svg["x"] + svg["width"] > box["x"] + box["width"] + 1
     assert scrolls == (width == 390), "letters stay readable on a phone, and the figure scrolls"
+    if scrolls:
+        sizes = page.locator("#figure svg text").evaluate_all(
+            """all => all.filter((one) => one.textContent)
+            .map((one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a)"""
+        )
+        assert min(size for size in sizes if size > 1) < 11.5, "it is no larger than its smallest letters need"
+        assert svg["width"] < 3 * box["width"]
     expect(page.locator("#sideways")).to_be_visible(visible=scrolls)
     assert svg["height"] <= box["height"] + 1
     both = page.locator("#both")
