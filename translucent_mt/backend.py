@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from service.engine import EngineError as EngineError
-from service.engine import Formality, Selector, SentenceDetail
+from service.engine import Formality, Selector, SentenceDetail, ValueHandling
 from service.engine import InvalidInput as InvalidInput
 from service.engine import Overloaded as Overloaded
 from service.engine import PivotText as PivotText
@@ -14,17 +14,23 @@ from service.engine import Token as Token
 from service.engine import Word as Word
 
 
-class TranslationOptions(TypedDict, total=False):
+class SearchOptions(TypedDict, total=False):
+    """How to search; the meanings are those of `service.engine.fields`, whose types are written out here."""
+
+    beam_size: int
+    length_penalty: float
+    max_length: int
+    repetition_guard: bool
+    values: ValueHandling
+    context: bool
+
+
+class TranslationOptions(SearchOptions, total=False):
     """How to translate; the names and meanings are those of `POST /translate`."""
 
-    beam_size: int  # 1 (greedy) to 8; default: the model's own
-    length_penalty: float  # 0 compares sums of log-probabilities, 1 their means
-    max_length: int  # most tokens of a sentence
-    repetition_guard: bool  # whether endless repetition is stopped; default: the model's own
-    values: Literal["localize", "keep", "off"]  # what becomes of numbers, addresses and the like
+    formality: Formality  # prefer_more: vous, Sie; prefer_less: tu, du; Translation.warnings says what is missing
     alternatives: int  # number of further translations
     glossary: Mapping[str, str | Sequence[str]]  # source term: target term, or several accepted forms
-    formality: Formality  # prefer_more: vous, Sie; prefer_less: tu, du; Translation.warnings says what is missing
     details: bool  # tokens, scores and alignment of each sentence; default: True. Without them it is faster
 
 
@@ -49,7 +55,7 @@ class ConnectOptions(TypedDict, total=False):
     timeout: float  # seconds for each request; default: 60
 
 
-class AttentionOptions(TypedDict, total=False):
+class AttentionOptions(SearchOptions, total=False):
     """Which attention; the names and meanings are those of `POST /attention`."""
 
     kind: Literal["cross", "encoder", "decoder", "occlusion"]
@@ -58,11 +64,6 @@ class AttentionOptions(TypedDict, total=False):
     tokens: Literal["subword", "word"]
     specials: Literal["keep", "drop", "renormalise"]
     view: Literal["steps"]  # also the search that found the translation: Attention.search
-    beam_size: int
-    length_penalty: float
-    max_length: int
-    repetition_guard: bool
-    values: Literal["localize", "keep", "off"]
     target_ids: Sequence[int]  # instead of a given text: the tokens of one path to it
     source_ids: Sequence[int]  # with them: what the model read, as the details of the same translation have it
 

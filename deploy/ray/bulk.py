@@ -53,7 +53,7 @@ class Worker:
         self.split = split
         decoding = bundle.manifest.decoding
         self.name = f"{socket.gethostname()}:{os.getpid()}"
-        self.options = TranslationOptions(beam_size or decoding.beam_size, decoding.length_penalty)
+        self.options = TranslationOptions(beam_size=beam_size, length_penalty=decoding.length_penalty)
         self.translator = open_translator(bundle, EngineSettings(settings, WorkerSettings(budget))).for_pair(*pair)
         self.loop = asyncio.new_event_loop()
         self.loop.run_until_complete(self.translator.model.start())

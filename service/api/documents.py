@@ -17,7 +17,7 @@ from service.api.checks import AUTO, check_languages, served_pair
 from service.api.context import RequestContext
 from service.api.errors import ApiError, invalid, status_of, status_of_code
 from service.api.request_body import UploadedFile
-from service.api.schemas.common import ApiKey, Fields, FormalityField, Glossary, Model, OptionalWholeNumber, Text
+from service.api.schemas.common import ApiKey, Decoding, Glossary, Text
 from service.api.state import Service
 from service.documents.encodings import name_of_encoding
 from service.documents.format import (
@@ -32,7 +32,7 @@ from service.documents.jobs.files import in_files
 from service.documents.jobs.job import Job, new_id
 from service.documents.jobs.runner import NO_ROOM, JobRunner, JobsUnavailable
 from service.documents.jobs.store import StoreFull
-from service.engine import MAX_BEAM_SIZE, TextTranslator
+from service.engine import DocumentFields, TextTranslator
 from service.engine import Glossary as LoadedGlossary
 from service.logs import describe_exception, get_logger
 
@@ -48,7 +48,7 @@ def uploaded(value: object) -> UploadedFile:
     return value
 
 
-class DocumentRequest(Fields):
+class DocumentRequest(Decoding, DocumentFields):
     """A document, and how to translate it."""
 
     file: Annotated[
@@ -56,10 +56,7 @@ class DocumentRequest(Fields):
     ] = Field(description="The document; its name says its format")  # fmt: skip
     source: Text = Field(description="Language of the document, such as `en`, or `auto`")
     target: Text = Field(description="Target language, such as `fr` or `pt-BR`")
-    model: Model = None
-    beam_size: OptionalWholeNumber = Field(None, ge=1, le=MAX_BEAM_SIZE, description="Beam size; 1 is greedy search")
     glossary: Glossary = None
-    formality: FormalityField = "default"
     columns: str | None = Field(
         None, description="csv only: columns to translate, by name or number from 1, separated by commas; default: all"
     )
@@ -72,11 +69,7 @@ class DocumentRequest(Fields):
     api_key: ApiKey = None
 
 
-SENT = set(Job.__match_args__).intersection(DocumentRequest.model_fields) - {
-    "source",
-    "target",
-    "columns",
-}  # as they are
+SENT = DocumentRequest.model_fields.keys() & Job.__dataclass_fields__.keys() - {"source", "target", "columns"}  # as is
 
 
 class ServiceEngine:

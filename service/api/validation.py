@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-from annotated_types import Ge, Le
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from service.api.errors import ApiError, invalid
 from service.api.schemas.common import Accepts
+from service.engine import limits_of
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -88,6 +88,5 @@ def accepted(field: FieldInfo) -> str:
 
 def range_in_words(field: FieldInfo) -> str:
     """Return in words the least and the largest value of a number."""
-    lowest = next((marker.ge for marker in field.metadata if isinstance(marker, Ge)), 0)
-    highest = next((marker.le for marker in field.metadata if isinstance(marker, Le)), None)
-    return f"of at least {lowest}" if highest is None else f"from {lowest:g} to {highest:g}"
+    lowest, highest = limits_of(field.metadata)
+    return f"of at least {lowest or 0}" if highest is None else f"from {lowest:g} to {highest:g}"

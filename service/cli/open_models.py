@@ -13,15 +13,14 @@ from service.cli.find_model import ModelQuery, find_legs
 from service.engine import (
     Budget,
     EngineSettings,
-    Formality,
     Glossary,
     InvalidOption,
     ModelSettings,
     Pair,
+    TextFields,
     Translation,
     TranslationOptions,
     Translator,
-    ValueHandling,
     WorkerSettings,
     open_translator,
     translate_in_legs,
@@ -32,8 +31,8 @@ from service.glossaries.folder import glossary_in_file
 EVERYTHING = 1 << 40  # no limit: only this program fills the queue
 
 
-@dataclass(frozen=True, slots=True)
-class BulkOptions:
+@dataclass(frozen=True)
+class BulkOptions(TextFields):
     """The input, the model and the outputs of one call."""
 
     wanted: ModelQuery  # the model
@@ -41,20 +40,14 @@ class BulkOptions:
     texts: tuple[str, ...] = ()  # instead of the lines of the input
     input: Path | None = None  # None or -: standard input
     output: Path | None = None  # None or -: standard output
-    beam_size: int | None = None  # None: the beam size that the model was measured with
-    alternatives: int = 0  # further translations of each text
     as_json: bool = False  # a line of JSON for each translation
-    values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
     glossary: Path | None = None  # a file of terms
-    formality: Formality = "default"
     split_sentences: bool = True  # a line may hold several sentences; given translations are never split
     target_file: Path | None = None  # given translations: score and align these instead of translating
     alignments: Path | None = None  # Pharaoh i-j between the words
     words: Path | None = None  # these words, as fast_align reads them
     quality: Path | None = None  # the expected usable share of each line, 0 to 1; empty where nothing is translated
     signals: Path | None = None  # what the quality is computed from, as JSON, for `python -m training confidence`
-    min_quality: float | None = None
-    keep_source: bool = False  # sentences below min_quality stay as they are
     scores: Path | None = None  # length-normalised log-probability of each line; 0 where nothing is translated
     device: Literal["cpu", "cuda", "auto"] = "auto"
     precision: Literal["int8", "fp16", "fp32"] | None = None  # None: the fastest that the bundle has for the device

@@ -1,10 +1,13 @@
 """Shared by the commands: options, exit codes, and how a command reports an error."""
 
+from collections.abc import Callable
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, get_type_hints
 
 import typer
 
+from service.engine import About, limits_of
 from service.settings import Settings, SettingsError, load_settings
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
@@ -43,3 +46,27 @@ def read_settings(**overrides: object) -> Settings:
         return load_settings(**overrides)
     except SettingsError as error:
         fail(str(error), WRONG)
+
+
+def with_fields(kind: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the fields of a data class as options; it gets them as keywords."""
+    hints = get_type_hints(kind, include_extras=True)
+    more = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(kind, name), annotation=_option(hint))
+        for name, hint in hints.items()
+    ]
+
+    def extended(command: Callable[..., None]) -> Callable[..., None]:
+        own = signature(command, eval_str=True)
+        named = [each for each in own.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        command.__signature__ = own.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
+        return command
+
+    return extended
+
+
+def _option(hint: Any) -> Any:
+    """Return the type of a field with what the command line says of it."""
+    lowest, highest = limits_of(hint.__metadata__)
+    [about] = [each.text for each in hint.__metadata__ if isinstance(each, About)]
+    return Annotated[hint.__origin__, typer.Option(min=lowest, max=highest, help=about.replace("`", ""))]

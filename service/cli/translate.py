@@ -108,7 +108,7 @@ def low_quality_note(low: Sequence[int], options: BulkOptions) -> str:
     """Return a line about the sentences below the minimal quality, from their number in each line."""
     lines = [number for number, count in enumerate(low, start=1) if count]
     shown = ", ".join(map(str, lines[:SHOWN_LINES])) + (", …" if len(lines) > SHOWN_LINES else "")
-    kept = " and were not translated" if options.keep_source else ""
+    kept = " and were not translated" if options.below_min_quality == "keep_source" else ""
     where = f" (lines {shown})" if lines else ""
     return f"{sum(low)} sentences are below a quality of {options.min_quality:g}{kept}{where}.\n"
 

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -21,10 +21,11 @@ from service.cli.options import (
     Precision,
     fail,
     read_settings,
+    with_fields,
 )
 from service.cli.source_language import sample_of, with_source
 from service.documents.format import limits_of
-from service.engine import EngineError, Formality, InvalidOption, UnsupportedPair
+from service.engine import EngineError, InvalidOption, TextFields, UnsupportedPair
 from service.glossaries.checks import InvalidGlossary
 from service.logs import configure_logging
 
@@ -84,14 +85,13 @@ Metadata = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count the words and characters of each document; nothing is translated.")
 ]
-BeamSize = Annotated[int | None, typer.Option(min=1, max=8, help="Beam size. [default: the model's own]")]
-Alternatives = Annotated[
-    int,
-    typer.Option(min=0, max=7, help="Further translations, each in a line below, after a tab."),
-]
 AsJson = Annotated[
     bool,
-    typer.Option("--json", help="Write a line of JSON for each translation: source, text, alternatives, quality."),
+    typer.Option(
+        "--json",
+        help="Write a line of JSON for each translation: source, text, alternatives, quality. Without it, alternatives "
+        "stand in lines below, after a tab.",
+    ),
 ]
 SplitSentences = Annotated[
     bool,
@@ -99,14 +99,6 @@ SplitSentences = Annotated[
         "--split-sentences/--no-split-sentences",
         help="Translate each sentence of a line by itself, or each line as one sentence. Lines of --target-file "
         "are always taken as they are.",
-    ),
-]
-Values = Annotated[
-    Literal["localize", "keep", "off"] | None,
-    typer.Option(
-        help="Numbers, dates, amounts, addresses, placeholders and other values: localize keeps each exactly once, "
-        "written as the target language writes it; keep keeps it as it is; off translates it like any text. "
-        "[env: TRANSLUCENT_VALUES]"
     ),
 ]
 GlossaryFile = Annotated[
@@ -134,24 +126,9 @@ Quality = Annotated[
     typer.Option(help="File for the quality of each line: the share of it, 0 to 1, that is expected to be usable."),
 ]
 Signals = Annotated[Path | None, typer.Option(help="File for the signals of the quality, one line of JSON each.")]
-MinQuality = Annotated[
-    float | None,
-    typer.Option(min=0, max=1, help="Sentences below this quality are counted at the end, or not translated."),
-]
-BelowMinQuality = Annotated[
-    Literal["mark", "keep_source"],
-    typer.Option(help="mark: translate the sentences below --min-quality and count them; keep_source: leave them."),
-]
-
-FormalityOption = Annotated[
-    Formality,
-    typer.Option(
-        help="prefer_more: polite forms (vous, Sie); prefer_less: familiar ones (tu, du); default: one of them in a "
-        "text, as most of its sentences have it."
-    ),
-]
 
 
+@with_fields(TextFields)
 def translate(
     texts: Texts = None,
     source: Source = None,
@@ -160,13 +137,9 @@ def translate(
     pivot: Pivot = None,
     input: Input = None,
     output: Output = None,
-    beam_size: BeamSize = None,
-    alternatives: Alternatives = 0,
     as_json: AsJson = False,
     split_sentences: SplitSentences = True,
-    values: Values = None,
     glossary: GlossaryFile = None,
-    formality: FormalityOption = "default",
     target_file: TargetFile = None,
     alignments: Alignments = None,
     words: Words = None,
@@ -177,12 +150,11 @@ def translate(
     dry_run: DryRun = False,
     quality: Quality = None,
     signals: Signals = None,
-    min_quality: MinQuality = None,
-    below_min_quality: BelowMinQuality = "mark",
     models_dir: ModelsDir = None,
     device: Device = None,
     precision: Precision = None,
     intra_threads: IntraThreads = None,
+    **fields: Any,
 ) -> None:
     """Translate texts, documents, or a file line by line, or score and align translations that you have.
 
@@ -195,7 +167,7 @@ def translate(
         pivot=pivot,
         device=device,
         precision=precision,
-        values=values,
+        values=fields["values"],
         intra_threads=intra_threads,
     )
     configure_logging("warning", "console", sys.stderr)
@@ -205,26 +177,21 @@ def translate(
         texts=tuple(texts or ()),
         input=input,
         output=output,
-        beam_size=beam_size,
-        alternatives=alternatives,
         as_json=as_json,
         split_sentences=split_sentences,
-        values=own.values,
         glossary=glossary,
-        formality=formality,
         target_file=target_file,
         alignments=alignments,
         words=words,
         scores=scores,
         quality=quality,
         signals=signals,
-        min_quality=min_quality,
-        keep_source=below_min_quality == "keep_source",
         device=own.device,
         precision=own.chosen_precision,
         intra_threads=own.intra_threads,
         max_rows=0 if own.max_rows == "auto" else own.max_rows,
         inter_threads=own.inter_threads,
+        **{**fields, "values": own.values},
     )
     try:
         if documents.are_documents(options.texts):

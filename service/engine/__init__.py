@@ -49,6 +49,13 @@ from service.engine.events import SentencesCancelled as SentencesCancelled
 from service.engine.events import SentencesLookedUp as SentencesLookedUp
 from service.engine.events import StageDone as StageDone
 from service.engine.events import StepDone as StepDone
+from service.engine.fields import About as About
+from service.engine.fields import DocumentFields as DocumentFields
+from service.engine.fields import Formality as Formality
+from service.engine.fields import SearchFields as SearchFields
+from service.engine.fields import TextFields as TextFields
+from service.engine.fields import ValueHandling as ValueHandling
+from service.engine.fields import limits_of as limits_of
 from service.engine.jobs import MAX_BEAM_SIZE as MAX_BEAM_SIZE
 from service.engine.jobs import AttentionScores as AttentionScores
 from service.engine.jobs import FloatArray as FloatArray
@@ -118,12 +125,10 @@ from service.engine.translation.legs import check_room as check_room
 from service.engine.translation.legs import kept as kept
 from service.engine.translation.legs import translate_in_legs as translate_in_legs
 from service.engine.translation.translator import Translator as Translator
-from service.engine.types import MAX_LENGTH_PENALTY as MAX_LENGTH_PENALTY
 from service.engine.types import AttentionMap as AttentionMap
 from service.engine.types import AttentionOptions as AttentionOptions
 from service.engine.types import BackScores as BackScores
 from service.engine.types import Effort as Effort
-from service.engine.types import Formality as Formality
 from service.engine.types import PivotText as PivotText
 from service.engine.types import Search as Search
 from service.engine.types import SentenceDetail as SentenceDetail
@@ -132,7 +137,6 @@ from service.engine.types import Token as Token
 from service.engine.types import TokenOrWord as TokenOrWord
 from service.engine.types import Translation as Translation
 from service.engine.types import TranslationOptions as TranslationOptions
-from service.engine.types import ValueHandling as ValueHandling
 from service.engine.types import Word as Word
 from service.engine.types import mean_quality as mean_quality
 from service.engine.values.terms import Glossary as Glossary

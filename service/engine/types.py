@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from service.bundle.manifest import EarlyStopping, Step
+from service.engine.fields import TextFields, ValueHandling
 from service.engine.jobs import (
     MAX_BEAM_SIZE,
     AttentionScores,
@@ -26,50 +27,44 @@ from service.engine.values.terms import Glossary
 # occlusion: no attention, but what each target token loses if a source word is removed; shown beside it
 ViewKind = Literal["cross", "encoder", "decoder", "occlusion"]
 MapKind = Literal["cross", "encoder", "decoder", "occlusion"]
-# localize: kept, and written as the target language does; keep: kept as they are; off: text as any other
-ValueHandling = Literal["localize", "keep", "off"]
 # search: the tokens that a search chose; ids: given ones; canonical: those that the tokenizer makes of a given
 # translation, which are not always the ones that a search chooses
 TargetPath = Literal["search", "canonical", "ids"]
 # search: written in the search; retry: in another one; copied: the sentence was cut at them, and they were copied
 ValuePath = Literal["search", "retry", "copied"]
-# as DeepL has them, but without those that promise a form: sentences that have none in the beam stay as they are
-Formality = Literal["default", "prefer_more", "prefer_less"]
 TokenKind = Literal["subword", "word"]
 Effort = Literal["usual", "best"]
 Specials = Literal["keep", "drop", "renormalise"]
-MAX_LENGTH_PENALTY = 5.0
 # Log-probabilities a token of sources, given their translations: (translation, source) pairs and a deadline.
 BackScores = Callable[[Sequence[tuple[str, str]], float | None], Awaitable[Sequence[float]]]
 TERMS_OF_A_HYPOTHESIS = 100  # characters of a glossary that are as much work as a hypothesis
 
 
-@dataclass(frozen=True, slots=True)
-class TranslationOptions:
+@dataclass(frozen=True, kw_only=True)
+class TranslationOptions(TextFields):
     """How to search; None: as the model's manifest says."""
 
-    beam_size: int | None = None  # hypotheses kept in parallel, 1 (greedy) to 8
-    length_penalty: float | None = None  # 0: plain sum of log-probabilities; 1: their mean; more favours longer output
-    max_length: int | None = None  # most tokens of a sentence, </s> counted; None: a limit that depends on its source
-    alternatives: int = 0  # number of further translations, best first, all different
-    values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
+    values: ValueHandling = "localize"
     glossary: Glossary | None = None  # how its terms are translated
     details: bool = False  # also return tokens, scores and word alignment of each sentence
-    min_quality: float | None = None  # sentences below it are marked; None: no sentence is
-    keep_source: bool = False  # sentences below min_quality are not translated
     early_stopping: EarlyStopping | None = None  # when a search ends, as in transformers (ADR 7)
-    repetition_guard: bool | None = None  # whether endless repetition is stopped
-    context: bool = True  # whether a sentence that refers to the one before it is read with it
-    formality: Formality = "default"  # polite or familiar forms; default: those of most sentences of a text
     back: BackScores | None = None  # by a model of the other direction, to choose among all hypotheses by them, too
     # how the translation of the one sentence begins, and alternatives differ from it after that; None: as it likes
     target_prefix: str | None = None
 
     @classmethod
     def of(cls, given: object, **more: Any) -> TranslationOptions:
-        """Return the options that a request, a job or a call has under the same names, and more."""
-        names = [name for name in cls.__match_args__ if name not in more and hasattr(given, name)]
-        return cls(**{name: getattr(given, name) for name in names}, **more)
+        """Return the options that a request, a job or a call has under the same names, and more.
+
+        None leaves the default.
+        """
+        found = {name: getattr(given, name, None) for name in cls.__dataclass_fields__} | more
+        return cls(**{name: value for name, value in found.items() if value is not None})
+
+    @property
+    def keeps_source(self) -> bool:
+        """Return whether sentences below min_quality are not translated."""
+        return self.below_min_quality == "keep_source"
 
     @property
     def weight(self) -> int:

@@ -37,7 +37,7 @@ def search_as_served(
 ) -> Hypothesis:
     """Return the result of the service's search over one sentence with the PyTorch network."""
     beam = Beam(beam_size, eos=EOS, bos=BOS)
-    options = complete(TranslationOptions(beam_size), DecodingDefaults(early_stopping=ending))
+    options = complete(TranslationOptions(beam_size=beam_size), DecodingDefaults(early_stopping=ending))
     beam.add(search_options(options, len(source) + 1, LIMIT), [*source, EOS])
     memory = net.encode(*pad_sources([source], torch.device("cpu"))).select(torch.zeros(beam_size, dtype=torch.int64))
     state = net.start(memory)

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from service.engine import InvalidOption, TranslationOptions, formality_note
+from service.engine.fields import Formality
 from service.engine.text.registers import registers_of
 from service.engine.translation.translator import Translator
-from service.engine.types import Formality
 
 COMMANDS = [
     *("Open the window.", "Press the green button.", "Enter your password.", "Do not touch the wire."),

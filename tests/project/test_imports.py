@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAY_IMPORT = {
-    "service/engine": {"numpy", "onnxruntime", "sentencex", "service", "tokenizers"},
+    "service/engine": {"annotated_types", "numpy", "onnxruntime", "sentencex", "service", "tokenizers"},
     "service/bundle": {"jsonschema", "numpy", "service", "tokenizers"},
     "service/languages": {"service"},
 }

@@ -130,7 +130,7 @@ class DummyTranslator:
         if self.quality_of is not None:
             quality = self.quality_of(text)
             low = options.min_quality is not None and quality < options.min_quality
-            kept = low and options.keep_source
+            kept = low and options.keeps_source
             target = text if kept else target
             qualities = (SentenceQuality(text, target, 0, quality, (), low, kept),)
             detail = with_quality(detail, qualities[0])

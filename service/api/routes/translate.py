@@ -39,5 +39,5 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
     if fields.format == "html" and fields.details:
         raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
     source, target = pair or served_pair(fields.source, fields.target, known, fields.model)
-    options = search_options(fields, settings, keep_source=fields.below_min_quality == "keep_source")
+    options = search_options(fields, settings)
     return Job(fields, texts, source, target, options)

@@ -8,8 +8,6 @@ from service.api.schemas.common import (
     Accepts,
     Decoding,
     FigureRequest,
-    Lowered,
-    OptionalWholeNumber,
     Points,
     Schema,
     SideSchema,
@@ -52,7 +50,7 @@ Models = Annotated[
     Accepts(f"names of models with commas between them, at most {MOST_MODELS}"),
 ]
 Ids = Annotated[str | None, Field(pattern=IDS), Trimmed, Accepts("ids of tokens with commas between them")]
-Kind = Annotated[Literal["cross", "encoder", "decoder", "occlusion"], Lowered]
+Kind = Literal["cross", "encoder", "decoder", "occlusion"]
 
 
 class AttentionRequest(FigureRequest, Decoding):
@@ -77,7 +75,7 @@ class AttentionRequest(FigureRequest, Decoding):
         None, description="With `target_ids`: the ids of the source's tokens in the same answer. If the model would "
         "read this text otherwise, the answer is 400"
     )  # fmt: skip
-    leg: OptionalWholeNumber = Field(
+    leg: int | None = Field(
         None, ge=1, le=2, description="Only for a pair that is translated through a pivot language, and required "
         "there: 1 is the translation into the pivot language, 2 the translation of that text into the target language"
     )  # fmt: skip
@@ -85,7 +83,7 @@ class AttentionRequest(FigureRequest, Decoding):
         "cross", description="Which attention; `occlusion` is no attention but what each target token loses in "
         "log-probability if a part of the source is removed"
     )  # fmt: skip
-    stage: Annotated[Literal["weights", "scores"], Lowered] = Field(
+    stage: Literal["weights", "scores"] = Field(
         "weights", description="`scores`: also the numbers before the softmax, which pictures then show. For one head "
         "or `all`, of subwords"
     )  # fmt: skip
@@ -98,17 +96,13 @@ class AttentionRequest(FigureRequest, Decoding):
         "`mean` is the default for `encoder` and `decoder`"
     )  # fmt: skip
     head: Choice = Field("align", description="As for `layer`")
-    tokens: Annotated[Literal["subword", "word"], Lowered] = Field(
-        "subword", description="What a row and a column mean"
-    )
-    specials: Annotated[Literal["keep", "drop", "renormalise"], Lowered] = Field(
-        "keep", description="How the end token is shown"
-    )
-    format: Annotated[Format, Lowered] = Field(
+    tokens: Literal["subword", "word"] = Field("subword", description="What a row and a column mean")
+    specials: Literal["keep", "drop", "renormalise"] = Field("keep", description="How the end token is shown")
+    format: Format = Field(
         "json", description="Format of the answer. `vega` is the picture's "
         "Vega-Lite specification, `bertviz` is the input of BertViz, `pharaoh` the alignment"
     )  # fmt: skip
-    view: Annotated[Literal["heatmap", "lines", "compare", "contrast", "models", "steps"], Lowered] = Field(
+    view: Literal["heatmap", "lines", "compare", "contrast", "models", "steps"] = Field(
         "heatmap", description="`heatmap`: one map, or small multiples with `all`; `lines` between tokens; `compare`: "
         "two models on the same texts and their difference; `contrast`: two translations by one model; `models`: any "
         "models on the same texts; `steps`: in JSON, the beam search that found the translation, step by step"
@@ -127,7 +121,7 @@ class AttentionRequest(FigureRequest, Decoding):
     other_text: str | None = Field(
         None, description="For `contrast`: compared with `target_text`, instead of the model's own translation"
     )
-    language: Annotated[Literal["en", "de", "fr"], Lowered] = Field("en", description="Of the words of pictures")
+    language: Literal["en", "de", "fr"] = Field("en", description="Of the words of pictures")
     digest: Digests = Field(
         None, description="Digest of the model (of all, with commas, for `compare` and `models`), or its beginning: "
         "the address is then answered by this model only, may be cached for ever, and is answered 409 by any other"

@@ -6,11 +6,12 @@ words in any case. Absent, null and "" all mean the default, because forms send 
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
 
 from pydantic import (
-    AllowInfNan,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,7 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, PydanticKnownError, from_json
 
-from service.engine import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, Formality
+from service.engine import SearchFields
 from service.glossaries.checks import Entries, check_size
 
 
@@ -63,13 +64,6 @@ def as_whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def no_flag(value: object) -> object:
-    """Return a value that may be a number; raise ValueError for true and false, which pydantic takes for 1 and 0."""
-    if isinstance(value, bool):
-        raise ValueError("not a number")
-    return value
-
-
 def count(value: object) -> int:
     """Return a count as LibreTranslate reads it: rounded down, and 0 if it is negative."""
     number = as_whole(value)
@@ -106,10 +100,6 @@ _List = Annotated[list[str], Field(min_length=1, fail_fast=True)]
 _texts = (BeforeValidator(empty_is_missing), Accepts("a string or a list of strings"))
 Texts = Annotated[Text | _List, *_texts]
 TextsOrEmpty = Annotated[str | _List, *_texts]
-WholeNumber = Annotated[int, BeforeValidator(no_flag)]
-OptionalWholeNumber = Annotated[int | None, BeforeValidator(no_flag)]
-Number = Annotated[float, BeforeValidator(no_flag), AllowInfNan(False)]
-OptionalNumber = Annotated[float | None, BeforeValidator(no_flag), AllowInfNan(False)]
 Count = Annotated[int, BeforeValidator(count)]
 Lowered, Trimmed = BeforeValidator(lowered), BeforeValidator(trimmed)
 
@@ -121,42 +111,48 @@ class Schema(BaseModel):
 
 
 class Fields(Schema):
-    """Base of requests: null and "" are left out, so that the defaults hold."""
+    """Base of requests: null and "" are left out, so that the defaults hold, and words may have capitals."""
 
+    model_config = ConfigDict(protected_namespaces=(), allow_inf_nan=False)
     kept_if_empty: ClassVar[frozenset[str]] = frozenset()  # fields in which "" is a value, or has its own message
+    _words: ClassVar[frozenset[str]] = frozenset()  # fields with a choice of words
+    _numbers: ClassVar[frozenset[str]] = frozenset()  # in which true is no number
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Note which fields are words and which are numbers."""
+        kinds = {name: alternatives(field.annotation) for name, field in cls.model_fields.items()}
+        cls._words = frozenset(name for name, kind in kinds.items() if any(get_origin(one) is Literal for one in kind))
+        cls._numbers = frozenset(name for name, kind in kinds.items() if kind & {int, float})
+
+    @classmethod
+    def meant_by(cls, _fields: Mapping[str, Any]) -> type[Self]:
+        """Return the model that checks some fields: this one, or one of its own kinds."""
+        return cls
 
     @model_validator(mode="before")
     @classmethod
-    def without_blanks(cls, fields: Any) -> Any:
-        """Return the fields that are not empty."""
+    def as_sent(cls, fields: Any) -> Any:
+        """Return the fields that are not empty, as pydantic is to read them."""
         if not isinstance(fields, dict):
             return fields
-        kept = cls.kept_if_empty
-        return {name: value for name, value in fields.items() if value is not None and (value != "" or name in kept)}
+        kept = {}
+        for name, value in fields.items():
+            if isinstance(value, str):
+                if value or name in cls.kept_if_empty:
+                    kept[name] = value.lower() if name in cls._words else value
+            elif value is not None:
+                kept[name] = str(value) if isinstance(value, bool) and name in cls._numbers else value
+        return kept
 
 
-Values = Annotated[
-    Literal["localize", "keep", "off"] | None,
-    Lowered,
-    Accepts("one of localize, keep, off"),
-    Field(
-        description="What becomes of numbers, dates, amounts, addresses, placeholders and other values. `localize`: "
-        "each arrives exactly once, written as the target language writes it; `keep`: exactly once, as it is; `off`: "
-        "text as any other. Default: the server's setting"
-    ),
-]
-
-
-FormalityField = Annotated[
-    Formality,
-    Lowered,
-    Accepts("one of default, prefer_more, prefer_less"),
-    Field(
-        description="Polite forms (`prefer_more`: vous, Sie) or familiar ones (`prefer_less`: tu, du) where a sentence "
-        "has a translation with them that is nearly as likely; a warning says how many have none. `default`: those of "
-        "most sentences of the text"
-    ),
-]
+def alternatives(annotation: Any) -> set[Any]:
+    """Return the types that a value may have: those of a union, without their metadata."""
+    if get_origin(annotation) is Annotated:
+        return alternatives(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return {one for part in get_args(annotation) for one in alternatives(part)}
+    return {annotation}
 
 
 def glossary_entries(value: object) -> object:
@@ -200,31 +196,8 @@ Model = Annotated[
 ApiKey = Annotated[SkipValidation[str | None], Field(description="An API key, if the operator requires one")]
 
 
-class Search(Fields):
+class Search(Fields, SearchFields):
     """How to search for a translation."""
-
-    beam_size: OptionalWholeNumber = Field(
-        None,
-        ge=1,
-        le=MAX_BEAM_SIZE,
-        description="Beam size; 1 is greedy search. Default: the model's own, 4 for the shipped ones",
-    )
-    length_penalty: OptionalNumber = Field(
-        None,
-        ge=0,
-        le=MAX_LENGTH_PENALTY,
-        description="0 compares the sums of log-probabilities, 1 their means; higher values favour longer output. "
-        "Default: the model's own, 1 for the shipped ones",
-    )
-    max_length: OptionalWholeNumber = Field(
-        None, ge=1, description="Most tokens of a translated sentence, including the end token"
-    )
-    repetition_guard: bool | None = Field(
-        None,
-        description="Whether the search stops endless repetition. Default: the model's own, true for the shipped ones, "
-        "false for imported ones",
-    )
-    values: Values = None
 
 
 class Decoding(Search):
@@ -236,8 +209,8 @@ class Decoding(Search):
 class FigureRequest(Fields):
     """The look of a figure."""
 
-    theme: Annotated[Literal["light", "dark"], Lowered] = Field("light", description="Of pictures")
-    scale: Number = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
+    theme: Literal["light", "dark"] = Field("light", description="Of pictures")
+    scale: float = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
 
 
 class TokenSchema(Schema):

@@ -9,10 +9,8 @@ from service.api.schemas.common import (
     Count,
     Decoding,
     DetectionSchema,
-    FormalityField,
     Glossary,
     Lowered,
-    OptionalNumber,
     PivotSchema,
     Points,
     Schema,
@@ -21,12 +19,12 @@ from service.api.schemas.common import (
     TextsOrEmpty,
     WarningSchema,
 )
-from service.engine import MAX_BEAM_SIZE, Effort
+from service.engine import MAX_BEAM_SIZE, Effort, TextFields
 
 FORMATS = ("text", "html")
 
 
-class TranslateRequest(Decoding):
+class TranslateRequest(Decoding, TextFields):
     """A translation job; unknown fields are ignored."""
 
     kept_if_empty: ClassVar[frozenset[str]] = frozenset({"q"})
@@ -49,21 +47,12 @@ class TranslateRequest(Decoding):
         description="How the translation begins, up to the end of a word, if `q` is one sentence; the `alternatives` "
         "then have other words at this place. It may be empty, for the first word",
     )
-    formality: FormalityField = "default"
-    effort: Annotated[Effort, Lowered] | None = Field(
+    effort: Effort | None = Field(
         None, description="`best`: eight hypotheses are searched, by the ensemble of the pair if it has one and no "
         "`model` is named, and the one is taken that is best in both directions; at four to seven times the processor "
         "time. Default: the setting `TRANSLUCENT_EFFORT`, `usual`"
     )  # fmt: skip
     details: bool = Field(False, description="Also return tokens, scores and word alignment")
-    min_quality: OptionalNumber = Field(
-        None, ge=0, le=1, description="Sentences whose quality is below it are listed in `low_quality`"
-    )
-    below_min_quality: Literal["mark", "keep_source"] = Field(
-        "mark",
-        description="What happens to the sentences below `min_quality`: `mark` translates and lists them; "
-        "`keep_source` lists them too, and leaves them in their own language",
-    )
     api_key: ApiKey = None
 
 

@@ -9,7 +9,7 @@ import secrets
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from service.engine import Formality
+from service.engine import DocumentFields
 
 Entries = tuple[tuple[str, tuple[str, ...]], ...]  # source terms and the accepted forms of their target terms
 State = Literal["queued", "running", "done", "failed"]
@@ -19,8 +19,8 @@ DOUBTS = ("doubtful", "formality_note")
 JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+@dataclass(frozen=True)
+class Job(DocumentFields):
     """The translation of one document."""
 
     id: str  # 128 random bits: whoever knows it may fetch the job where no API keys are used
@@ -30,11 +30,9 @@ class Job:
     target: str
     created: float  # seconds since 1970
     model: str | None = None
-    beam_size: int | None = None
     columns: tuple[str, ...] = ()
     header: bool = False
     metadata: bool = True
-    formality: Formality = "default"
     glossary: str | Entries | None = None  # the name of a glossary of the server, or entries; until it is finished
     encoding: str | None = None  # what the document was read as, if that is not UTF-8; for people
     owner: str | None = None  # SHA-256 of the API key that sent it

@@ -7,22 +7,18 @@ from dataclasses import replace
 from service.bundle.limits import length_limit
 from service.bundle.manifest import DecodingDefaults
 from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
-from service.engine.jobs import MAX_BEAM_SIZE, Hypothesis, ScoringRequest, ScoringResult, SearchOptions, SentenceJob
-from service.engine.types import MAX_LENGTH_PENALTY, TranslationOptions
+from service.engine.fields import limits_of_fields
+from service.engine.jobs import Hypothesis, ScoringRequest, ScoringResult, SearchOptions, SentenceJob
+from service.engine.types import TranslationOptions
+
+LIMITS = limits_of_fields(TranslationOptions)
 
 
 def complete(options: TranslationOptions, defaults: DecodingDefaults) -> TranslationOptions:
     """Return the options with the model's settings for what they leave open; raise InvalidOption."""
     beam_size = defaults.beam_size if options.beam_size is None else options.beam_size
     length_penalty = defaults.length_penalty if options.length_penalty is None else options.length_penalty
-    if not 1 <= beam_size <= MAX_BEAM_SIZE:
-        raise InvalidOption(f"beam_size is {beam_size}; it must be from 1 to {MAX_BEAM_SIZE}.")
-    if not (math.isfinite(length_penalty) and 0 <= length_penalty <= MAX_LENGTH_PENALTY):
-        raise InvalidOption(f"length_penalty is {length_penalty}; it must be from 0 to {MAX_LENGTH_PENALTY:g}.")
-    if not 0 <= options.alternatives < MAX_BEAM_SIZE:
-        raise InvalidOption(f"alternatives is {options.alternatives}; it must be from 0 to {MAX_BEAM_SIZE - 1}.")
-    if options.max_length is not None and options.max_length < 1:
-        raise InvalidOption(f"max_length is {options.max_length}; it must be at least 1.")
+    check_limits(options)
     ending = defaults.early_stopping if options.early_stopping is None else options.early_stopping
     guard = defaults.repetition_guard if options.repetition_guard is None else options.repetition_guard
     guard = True if guard is None else guard
@@ -35,18 +31,25 @@ def complete(options: TranslationOptions, defaults: DecodingDefaults) -> Transla
     )
 
 
+def check_limits(options: TranslationOptions) -> None:
+    """Raise InvalidOption for a number outside the limits of its field."""
+    for name, lowest, highest in LIMITS:
+        value = getattr(options, name)
+        if value is not None and not lowest <= value <= (math.inf if highest is None else highest):
+            limits = f"at least {lowest:g}" if highest is None else f"from {lowest:g} to {highest:g}"
+            raise InvalidOption(f"{name} is {value}; it must be {limits}.")
+
+
 def check_quality(options: TranslationOptions, available: bool, model: str) -> None:
-    """Raise InvalidOption if min_quality is outside its range, or if the model gives no quality."""
+    """Raise InvalidOption if min_quality is not possible: alone, with a prefix, or if the model gives no quality."""
     if options.target_prefix is not None and options.formality != "default":
         raise InvalidOption("formality is not possible with target_prefix, whose words are not the model's own.")
     if options.target_prefix is not None and options.min_quality is not None:
         raise InvalidOption("min_quality is not possible with target_prefix, whose words are not the model's own.")
     if options.min_quality is None:
-        if options.keep_source:
+        if options.keeps_source:
             raise InvalidOption("below_min_quality is keep_source, but there is no min_quality; send one from 0 to 1.")
         return
-    if not 0 <= options.min_quality <= 1:
-        raise InvalidOption(f"min_quality is {options.min_quality}; it must be from 0 to 1.")
     if not available:
         raise InvalidOption(
             f"min_quality needs a model that gives a quality, and {model} gives none; leave it out, or add the "

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Literal
 
-from service.engine.types import Formality
+from service.engine.fields import Formality
 from service.languages import Language, known_languages, language_of
 from service.languages.language import Registers
 

@@ -14,7 +14,7 @@ from service.engine.errors import InvalidOption
 from service.engine.languages.tags import canonical
 from service.engine.model_info import ModelInfo
 from service.engine.scheduling.admission import QueueStatus, admission_error
-from service.engine.search.options import check_quality
+from service.engine.search.options import check_limits, check_quality
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
@@ -130,8 +130,9 @@ def _check_options(legs: Sequence[Translates], options: TranslationOptions) -> N
             f"A glossary works in one translation, and this one goes through {legs[-1].info.source_language}. "
             "Translate in two calls, each with its own glossary."
         )
-    if options.keep_source:
+    if options.keeps_source:
         raise InvalidOption("below_min_quality=keep_source is not possible through a pivot language; use mark.")
+    check_limits(options)
     for leg in legs:
         check_quality(options, leg.info.confidence is not None, leg.info.name)
 

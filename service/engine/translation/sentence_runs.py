@@ -204,7 +204,7 @@ class SentenceRuns:
             None if options.target_prefix is not None else pair.manifest.confidence
         )  # fitted on the model's own words
         rules = ValueRules(pair.info.source_language, pair.info.target_language, localized=options.values == "localize")
-        quality = QualityOptions(confidence, options.min_quality, options.keep_source, rules)
+        quality = QualityOptions(confidence, options.min_quality, options.keeps_source, rules)
         translations = [
             assemble(text, own, pair.tokenizers, pair.align.threshold, options.alternatives, quality)
             for text, own in zip(texts, results, strict=True)

@@ -6,7 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from service.engine.types import MAX_LENGTH_PENALTY, TranslationOptions
+from service.engine.fields import MAX_LENGTH_PENALTY
+from service.engine.types import TranslationOptions
 from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
 
