@@ -29,7 +29,7 @@ for command in (
     experiments.grid, experiments.report, confidence.confidence, confidence.reliability,
 ):  # fmt: skip
     app.command()(command)
-app.add_typer(imports.app, name="import")
+app.command("import")(imports.import_models)
 
 
 def main() -> None:

@@ -67,13 +67,13 @@ def add_model(
     settings = read_settings(models_dir=models_dir)
     try:
         lines = () if text is None else text.read_text("utf-8").splitlines()
-        options = get.AddOptions(
-            name, source, target, spm, target_spm, licence, seven_bits=seven_bits, gate=not no_gate, text=lines
-        )
+        languages = [(language,) if language else () for language in (source, target)]
+        known = get.ReadOptions(name, *languages, spm, target_spm, licence, seven_bits=seven_bits)
+        options = get.AddOptions(known, gate=not no_gate, text=lines)
         if from_index is None:
             added = get.add_model(model, settings.models_dir, options)
         else:
-            with get.indexed_folder(model, from_index, source, target) as folder:
+            with get.indexed_folder(model, from_index, known) as folder:
                 added = get.add_model(folder, settings.models_dir, options)
     except (get.ImportRefused, OSError, UnicodeDecodeError) as error:
         fail(str(error), FAILED)
@@ -103,7 +103,7 @@ def get_models(
     settings = read_settings(models_dir=models_dir)
     if (all_to is None) == (not languages):
         fail("Name two languages (models get en es), pairs (models get en-es es-en) or --all-to.", WRONG)
-    options = get.AddOptions(name, licence=licence, seven_bits=seven_bits, gate=not no_gate)
+    options = get.AddOptions(get.ReadOptions(name, licence=licence, seven_bits=seven_bits), gate=not no_gate)
     served = served_pairs(settings) if if_missing else set()
     pairs = [pair for pair in pairs_of(languages or ()) if pair not in served]
     if not pairs and not all_to:

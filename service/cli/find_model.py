@@ -72,7 +72,7 @@ def find_legs(wanted: ModelQuery, models_dir: Path, settings: ModelSettings) -> 
     if wanted.model and _HUB_NAME.fullmatch(wanted.model):
         raise BundleMissing(
             f"{wanted.model} is no folder here. If it is a model on the Hugging Face hub, import it once "
-            f"(docs/import.md): python -m training import opus-mt {wanted.model} "
+            f"(docs/import.md): python -m training import {wanted.model} "
             f"--output models/{wanted.model.partition('/')[2]}"
         )
     if wanted.model and not wanted.target:

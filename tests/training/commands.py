@@ -1,4 +1,4 @@
-"""The commands of the training package as a user types them, and what `import check` writes down."""
+"""The commands of the training package as a user types them, and what `import --check` writes down."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -163,7 +163,7 @@ def test_the_search_is_recorded_with_the_view_of_steps(local: Translator, remote
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"model": "Helsinki-NLP/opus-mt-en-fr"}, "python -m training import opus-mt Helsinki-NLP/opus-mt-en-fr"),
+        ({"model": "Helsinki-NLP/opus-mt-en-fr"}, "python -m training import Helsinki-NLP/opus-mt-en-fr"),
         ({"model": NAME, "devise": "cpu"}, r"There is no option 'devise'; did you mean device\?"),
         ({"model": "no-such-model"}, "neither a bundle's folder nor"),
         ({"model": NAME, "device": "cpu", "precision": "fp32"}, "no fp32 graphs"),

@@ -71,6 +71,8 @@ class ExportOptions:
     """The original's own numbers for int8; None: they are chosen here."""
     limits: ParityLimits | None = field(default_factory=ParityLimits)
     """The limits for differences from the original; None: no comparison (only for made-up networks in tests)."""
+    compared: tuple[Comparison, ...] = ()
+    """What was compared before."""
 
     @property
     def used_shortlist(self) -> Shortlist | None:
@@ -111,7 +113,7 @@ def write_bundle(
             options.used_shortlist.write(folder / SHORTLIST_NAME)
         compared = _compare(original, model, parameters, pairs, folder, options)
         document = manifest_document(model, options.version, subwords, sections, options.alignment, options.decoding)
-        document["parity"] = parity_section(compared, options.precisions)
+        document["parity"] = parity_section([*options.compared, *compared], options.precisions)
         document["card"] = options.card.document(parameters.count)
         (folder / README).write_text(readme(document), encoding="utf-8")
         write_manifest(folder, document)
@@ -147,7 +149,7 @@ def _compare(
         if original.graphs is None:
             places["fp32"].mkdir()
             write_graphs(model.network, parameters, pairs, places["fp32"], replace(options, precisions=("fp32",)))
-    graphs = Exported(places, align_of(model, options.alignment), options.always, options.float_bias)
+    graphs = Exported(places, align_of(model, options.alignment), options.always, options.float_bias, original.graphs)
     return check_parity(original, model, graphs, pairs, options.limits)
 
 

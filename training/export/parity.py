@@ -45,6 +45,8 @@ class Exported:
     """The tokens that int8 steps score for every sentence; the lists of this comparison have all other tokens."""
     float_bias: npt.NDArray[np.float32] | None = None
     """The output bias of fp32 graphs and of forced decoding; None: the original's own."""
+    own_steps: Path | None = None
+    """The folder of fp32 graphs whose steps have the original's own output bias, as those of int8."""
 
 
 def check_parity(
@@ -64,7 +66,7 @@ def check_parity(
             results += _half(original, folder, exported.read, list(zip(batches, forced, strict=True)), limits)
         else:
             gate = _Gate(original, model, precision, forced[0].vocabulary, exported)
-            stepped = forced if precision == "fp32" and folder != original.graphs else own
+            stepped = forced if precision == "fp32" and folder != exported.own_steps else own
             results += gate.compare(batches, forced, stepped, limits)
     if not all(result.passed for result in results):
         raise ParityError(f"The graphs and {original.name} disagree; nothing was exported.\n" + parity_table(results))

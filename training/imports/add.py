@@ -7,44 +7,47 @@ import errno
 import re
 import tempfile
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from training.export.compare import ParityError
 from training.export.manifest import next_version
 from training.imports.argos import METADATA, read_argos
 from training.imports.bundle import ImportOptions, write_import
-from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctranslate2
+from training.imports.ctranslate2 import MODEL, read_ctranslate2
 from training.imports.files import ImportRefused as ImportRefused
-from training.imports.firefox import TEST_SETS, FirefoxOptions, read_firefox
+from training.imports.firefox import TEST_SETS, read_firefox
 from training.imports.published import ListedModel
-from training.imports.source import Format, ImportedModel
+from training.imports.source import Format, ImportedModel, Reader
+from training.imports.source import ReadOptions as ReadOptions
 
-SOURCE_MODELS, TARGET_MODELS = ("source.spm", "sentencepiece.model", "spm.model"), ("target.spm",)
-"""Names of SentencePiece models that people put beside a CTranslate2 model."""
+READERS: dict[Format, Reader] = {"firefox": read_firefox, "argos": read_argos, "ctranslate2": read_ctranslate2}
+"""The readers that need no PyTorch."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddOptions:
-    """What the user says of the model; everything may be left out if its files say it."""
+    """What the user says of the model, and how its bundle is made."""
 
-    name: str | None = None
-    """The bundle's name; None: format and languages, such as ``firefox-en-es``."""
-    source: str | None = None
-    target: str | None = None
-    spm: Path | None = None
-    """For CTranslate2: the SentencePiece model of the source, and of the target if it has no own one."""
-    target_spm: Path | None = None
-    licence: str | None = None
+    known: ReadOptions = field(default_factory=ReadOptions)
     listed: ListedModel | None = None
     """The entry of the list that the model was fetched by."""
     gate: bool = True
     """Whether a model whose graphs do not agree is refused; else its card says so."""
-    seven_bits: bool = False
-    """For Firefox: see ``FirefoxOptions``."""
     text: Sequence[str] = ()
     """Sentences of the source language, which make int8 faster."""
+
+
+def read_model(path: Path, options: ReadOptions, readers: Mapping[Format, Reader] = READERS) -> ImportedModel:
+    """Read a downloaded model of any format; raises ImportRefused in one sentence for what cannot be imported."""
+    found = format_of(path)
+    if found not in readers:
+        raise ImportRefused(
+            f"{path}: it is a checkpoint of PyTorch, which is read in the training environment: "
+            f"python -m training import {path} --output models/{path.resolve().name}"
+        )
+    return readers[found](path, options)
 
 
 def add_model(path: Path, models: Path, options: AddOptions) -> tuple[Path, ImportedModel]:
@@ -52,18 +55,17 @@ def add_model(path: Path, models: Path, options: AddOptions) -> tuple[Path, Impo
 
     Raises ImportRefused in one sentence for what cannot be added.
     """
-    if options.name is not None and not _NAME.fullmatch(options.name):
+    name = options.known.name
+    if name is not None and not _NAME.fullmatch(name):
         raise ImportRefused(
-            f"{options.name[:64]!r} cannot be a bundle's name: up to 64 letters, digits, dots, hyphens and underscores "
+            f"{name[:64]!r} cannot be a bundle's name: up to 64 letters, digits, dots, hyphens and underscores "
             "can, the first of them a letter or a digit"
         )
-    found = format_of(path)
-    model = _READERS[found](path, options)
-    name = options.name or bundle_name(found, model.source_languages[0], model.targets[0].language)
-    output = models / name
+    model = read_model(path, options.known)
+    output = models / model.name
     made = ImportOptions(options.text, next_version(output), gate=options.gate)
     try:
-        return write_import(replace(_as_listed(model, options.listed), name=name), output, made), model
+        return write_import(_as_listed(model, options.listed), output, made), model
     except ParityError as error:
         failed = "; ".join(line for line in str(error).splitlines() if "FAIL" in line)
         raise ImportRefused(
@@ -81,11 +83,6 @@ def add_model(path: Path, models: Path, options: AddOptions) -> tuple[Path, Impo
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """As the manifest's schema has it."""
-
-
-def bundle_name(format_: str, source: str, target: str) -> str:
-    """Return the name of a bundle whose user gives none."""
-    return f"{format_}-{source}-{target}".lower()
 
 
 def _as_listed(model: ImportedModel, listed: ListedModel | None) -> ImportedModel:
@@ -114,10 +111,7 @@ def format_of(path: Path) -> Format:
     if any(path.glob("model.*.bin*")):
         return "firefox"
     if (path / "pytorch_model.bin").is_file() or any(path.glob("*.safetensors")):
-        raise ImportRefused(
-            f"{path}: it is a checkpoint of PyTorch, which is read in the training environment: "
-            f"python -m training import opus-mt {path} --output models/{path.resolve().name}"
-        )
+        return "opus-mt"
     if any(path.glob("*.npz")):
         raise ImportRefused(
             f"{path}: it is a model of Marian (.npz), as Helsinki publishes OPUS-MT; make a CTranslate2 folder of it "
@@ -127,29 +121,3 @@ def format_of(path: Path) -> Format:
         f"{path}: it is no model that can be added: Firefox (model.….bin), CTranslate2 ({MODEL}) or Argos "
         f"({METADATA}, model/{MODEL})"
     )
-
-
-def _firefox(path: Path, options: AddOptions) -> ImportedModel:
-    return read_firefox(
-        path, FirefoxOptions("firefox", options.source, options.target, options.licence, options.seven_bits)
-    )
-
-
-def _argos(path: Path, options: AddOptions) -> ImportedModel:
-    return read_argos(path, None, options.licence)
-
-
-def _ctranslate2(path: Path, options: AddOptions) -> ImportedModel:
-    if options.source is None or options.target is None:
-        raise ImportRefused(f"{path}: a CTranslate2 model does not say its languages; give --from and --to")
-    source = options.spm or _first(path, SOURCE_MODELS)
-    target = options.target_spm or (None if options.spm else _first(path, TARGET_MODELS))
-    known = Ctranslate2Options("ctranslate2", (options.source,), (options.target,), source, target, options.licence)
-    return read_ctranslate2(path, known)
-
-
-def _first(folder: Path, names: Sequence[str]) -> Path | None:
-    return next((folder / name for name in names if (folder / name).is_file()), None)
-
-
-_READERS = {"firefox": _firefox, "argos": _argos, "ctranslate2": _ctranslate2}

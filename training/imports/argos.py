@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from training.imports import ctranslate2
-from training.imports.ctranslate2 import MODEL, Ctranslate2Options, read_ctranslate2
+from training.imports.ctranslate2 import MODEL, read_ctranslate2
 from training.imports.files import ImportRefused, read_object
-from training.imports.source import ImportedModel
+from training.imports.source import ImportedModel, ReadOptions
 
 METADATA, PIECES, BPE = "metadata.json", "sentencepiece.model", "bpe.model"
 LANGUAGES = {"pb": "pt-BR", "zt": "zh-Hant"}
@@ -33,45 +33,33 @@ _LARGEST = 2 << 30
 """Bytes of one entry, unpacked."""
 
 
-def read_argos(path: Path, name: str | None, licence: str | None) -> ImportedModel:
-    """Read a package, packed or as an installation has it; raises ImportRefused in one sentence.
-
-    ``name``: the name of the bundle; None: ``argos-FROM-TO``.
-    """
+def read_argos(path: Path, options: ReadOptions) -> ImportedModel:
+    """Read a package, packed or as an installation has it; raises ImportRefused in one sentence."""
     with unpacked(path) as folder:
-        return read_unpacked(folder, path, name, licence)
+        try:
+            return _read(folder, path, options)
+        except ImportRefused as error:  # the user knows the package, not where it was unpacked
+            raise ImportRefused(str(error).replace(f"{folder}/", f"{path}: ")) from error
 
 
-def read_unpacked(folder: Path, path: Path, name: str | None, licence: str | None) -> ImportedModel:
-    """Read a package that ``unpacked`` has put into a folder; see ``read_argos``."""
-    try:
-        return _read(folder, path, name, licence)
-    except ImportRefused as error:  # the user knows the package, not where it was unpacked
-        raise ImportRefused(str(error).replace(f"{folder}/", f"{path}: ")) from error
-
-
-def _read(folder: Path, path: Path, name: str | None, licence: str | None) -> ImportedModel:
+def _read(folder: Path, path: Path, options: ReadOptions) -> ImportedModel:
     metadata = _metadata(folder, path)
     if metadata.get("target_prefix"):
         raise ImportRefused(f"{path}: it has a target_prefix; models of one language pair can be imported")
     if (folder / BPE).is_file():
         raise ImportRefused(f"{path}: it has subwords of subword-nmt ({BPE}); SentencePiece can be imported")
-    codes = tuple(LANGUAGES.get(code, code) for code in (str(metadata["from_code"]), str(metadata["to_code"])))
-    options = Ctranslate2Options(
-        name or f"argos-{codes[0]}-{codes[1]}".lower(),
-        codes[:1],
-        codes[1:],
-        folder / PIECES,
-        licence=licence,
-        credit=CREDIT,
-        decoding=SEARCH,
-        format="argos",
-        origin=f"{path.name}, version {metadata.get('package_version', 'not stated')}",
-    )
     for file in ("README.md", "LICENSE"):  # the files that may state the licence
         if (folder / file).is_file() and not (folder / "model" / file).exists():
             shutil.copy(folder / file, folder / "model" / file)
-    return read_ctranslate2(folder / "model", options)
+    source, target = (LANGUAGES.get(code, code) for code in (str(metadata["from_code"]), str(metadata["to_code"])))
+    known = ReadOptions(
+        options.name_for("argos", source, target), (source,), (target,), folder / PIECES,
+        licence=options.licence, credit=CREDIT,
+    )  # fmt: skip
+    model = read_ctranslate2(folder / "model", known)
+    version = metadata.get("package_version", "not stated")
+    origin = replace(model.origin, format="argos", name=f"{path.name}, version {version}")
+    return replace(model, decoding=SEARCH, origin=origin)
 
 
 def installed_packages() -> list[Path]:

@@ -14,6 +14,7 @@ from training.export.card import Card, DataCredit, ImportedCard, Score
 from training.export.compare import Original, ParityError, ParityLimits
 from training.export.float_graphs import float_graphs
 from training.export.manifest import ModelDescription, Subwords
+from training.export.parity import Exported, check_parity
 from training.files import git_revision
 from training.imports.calibration import PAIRS, encode_sources, made_up_sources, own_pairs
 from training.imports.files import ImportRefused
@@ -45,12 +46,12 @@ class ImportOptions:
     """Gets a line for people about what was learned."""
 
 
-def write_import(model: ImportedModel, out_dir: Path, options: ImportOptions, original: Original | None = None) -> Path:
+def write_import(model: ImportedModel, out_dir: Path, options: ImportOptions, network: Original | None = None) -> Path:
     """Write the bundle of an imported model into ``out_dir``, replacing what was there, and return that folder.
 
-    ``original``: what the graphs are compared with; None: the float graphs, with which int8 is compared. Raises
-    ImportRefused for a text without sentences, ParityError when the graphs do not do what the original does; then
-    ``out_dir`` stays as it was.
+    The float graphs are compared with ``network``, if there is one, and all other graphs with the float graphs. Raises
+    ImportRefused for a text without sentences, ParityError when they do not do the same; then ``out_dir`` stays as it
+    was.
     """
     _require_disk(sum(array.nbytes for array in model.state.values()), out_dir)
     with float_graphs(describe(model), model.state, model.float_bias) as graphs:
@@ -59,8 +60,12 @@ def write_import(model: ImportedModel, out_dir: Path, options: ImportOptions, or
             options.say(str(learned))
         pairs = own_pairs(graphs, _sources(model, options))
         export = _export_options(model, options, learned)
-        parts = original or graphs, subwords_of(model), describe(model), pairs, out_dir
+        parts = graphs, subwords_of(model), describe(model), pairs, out_dir
         try:
+            if network is not None:
+                floats = Exported({"fp32": graphs.graphs}, model.alignment, None, model.float_bias, graphs.graphs)
+                compared = check_parity(network, describe(model), floats, pairs, GATE)
+                export = replace(export, compared=tuple(compared))
             return write_bundle(*parts, export)
         except ParityError as error:
             if options.gate:

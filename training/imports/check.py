@@ -1,11 +1,11 @@
-"""Compares an imported bundle with the original in its own implementation, so that a user can check an import.
+"""Compares an imported bundle with the original in its own engine, or with the scores that its authors state.
 
-The original runs in transformers or CTranslate2, which the user installs; nothing else of this project needs them.
+The engine is transformers or CTranslate2, which the user installs; nothing else of this project needs them.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -47,6 +47,10 @@ LIMITS: dict[Precision, Limits] = {"int8": Limits(0.1, 0.05, 80), "fp32": Limits
 """Of the precisions that run on a CPU."""
 LOST_BLEU = 0.3
 """The most BLEU that a bundle may lose against references."""
+ROUNDED = 0.05
+"""Stated scores have one decimal."""
+STATED = "the scores that its authors state"
+"""What a model without an engine here is compared with."""
 _TIE = 1e-4
 """Scores that differ less are equal: the last digits depend on the order of additions."""
 
@@ -58,10 +62,10 @@ class Scored:
     logprobs: Floats
     """[T], </s> counted."""
     attention: Floats | None
-    """Cross-attention [L, H, T, S], if the implementation returns it."""
+    """Cross-attention [L, H, T, S], if the engine returns it."""
 
 
-class Original(Protocol):
+class Engine(Protocol):
     """The original model in its own implementation, with its own ids."""
 
     name: str
@@ -76,116 +80,113 @@ class Original(Protocol):
         """Return the scores of a translation; the target ends with its end token."""
 
 
-def towards(model: ImportedModel, target: str | None) -> ImportedModel:
-    """Return the model with the named target as the first, which is compared; raise ImportRefused if it has none."""
-    if target is None:
-        return model
-    first = [each for each in model.targets if each.language == target]
-    if not first:
-        languages = ", ".join(each.language for each in model.targets)
-        raise ImportRefused(f"{model.name} does not translate into {target}; choose one of {languages}")
-    return replace(model, targets=(*first, *(each for each in model.targets if each.language != target)))
+@dataclass(frozen=True, slots=True)
+class TestText:
+    """The sentences that a bundle is compared over."""
+
+    texts: Sequence[str]
+    references: Sequence[str] | None = None
+    """Their translations, one a text: for BLEU."""
+
+    def __post_init__(self) -> None:
+        """Raise ImportRefused without sentences, or where the references are of another number."""
+        if not self.texts or not all(text.strip() for text in self.texts):
+            raise ImportRefused("the text to check with needs a sentence on every line, and no empty lines")
+        if self.references is not None and len(self.references) != len(self.texts):
+            raise ImportRefused(
+                f"there are {len(self.texts)} sentences and {len(self.references)} references; give one for each"
+            )
 
 
-def compare(
-    bundle: Path,
-    model: ImportedModel,
-    original: Original,
-    texts: Sequence[str],
-    references: Sequence[str] | None = None,
-) -> list[Comparison]:
-    """Return all comparisons of a bundle with the original over some sentences, one a text.
+def check(bundle: Path, model: ImportedModel, engine: Engine | None, text: TestText) -> list[Comparison]:
+    """Return all comparisons of a bundle with the original, for its first target, and write them into its card.
 
-    For each precision that the bundle has for CPUs: log-probabilities and attention of the original's own translations,
-    the translations themselves, and BLEU of both against references, one a text, if there are any. Raises ImportRefused
-    without sentences, or where the references are of another number.
+    For each precision that the bundle has for CPUs: log-probabilities and attention of the engine's own translations,
+    these translations, and BLEU of both against references, if there are any. Without an engine, BLEU is compared with
+    what the model's authors state.
     """
-    require_sentences(texts, references)
-    comparison = _Comparison(bundle, model, original, texts, original.translate(texts, model.decoding), references)
-    figures = [Comparison("texts with the same source tokens", comparison.same_tokens(), at_least=0.99)]
-    if references is not None:
-        figures.append(Comparison("BLEU of the original", bleu(comparison.originals, references)))
+    graphs: dict[str, dict[str, str]] = json.loads((bundle / MANIFEST_NAME).read_text("utf-8"))["graphs"]
+    figures = []
+    if engine is not None:
+        theirs = _OfEngine(model, engine, text.texts, engine.translate(text.texts, model.decoding))
+        figures.append(Comparison("texts with the same source tokens", theirs.same_tokens(), at_least=0.99))
+        stated = {
+            "BLEU of the original": 0.0 if text.references is None else bleu(theirs.translations, text.references)
+        }
+    else:
+        stated = {f"{name}, stated by its authors": score for name, score in model.origin.stated.items()}
+    if text.references is not None:
+        figures += [Comparison(name, score) for name, score in stated.items()]
+    known = next((score for name, score in stated.items() if "bleu" in name.lower()), None)
+    most = LOST_BLEU if engine else LOST_BLEU + ROUNDED
+    pair = model.source_languages[0], model.targets[0].language
     for precision in LIMITS:
-        if precision in comparison.graphs:
-            figures += [*comparison.scores(precision), *comparison.translations(precision)]
+        if precision not in graphs:
+            continue
+        ours, served = (served_translations(bundle, pair, text.texts, precision, values) for values in _VALUES)
+        if engine is not None:
+            figures += theirs.scores(bundle / graphs[precision]["forced"], precision)
+            figures += theirs.against(ours, served, precision)
+        if text.references is not None:
+            figures.append(Comparison("BLEU, values=off", score := bleu(ours, text.references), precision))
+            figures.append(Comparison("BLEU, as served by default", bleu(served, text.references), precision))
+            if known is not None:
+                figures.append(Comparison("BLEU lost, values=off", known - score, precision, at_most=most))
+    _write_verdict(bundle, engine.name if engine else STATED, pair[1], len(text.texts), figures)
     return figures
 
 
-def require_sentences(texts: Sequence[str], references: Sequence[str] | None) -> None:
-    """Raise ImportRefused without sentences, or where the references are of another number."""
-    if not texts or not all(text.strip() for text in texts):
-        raise ImportRefused("the text to check with needs a sentence on every line, and no empty lines")
-    if references is not None and len(references) != len(texts):
-        raise ImportRefused(f"there are {len(texts)} sentences and {len(references)} references; give one for each")
+_VALUES = ("off", "localize")
+"""Without our rules for numbers and other values, and as served by default."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparison:
-    """A bundle, its original and the sentences that they are compared over."""
+class _OfEngine:
+    """What the original does with some sentences."""
 
-    bundle: Path
     model: ImportedModel
-    original: Original
+    engine: Engine
     texts: Sequence[str]
-    originals: Sequence[str]
-    """The original's translations, one a text."""
-    references: Sequence[str] | None
-
-    @property
-    def graphs(self) -> dict[str, dict[str, str]]:
-        """Return the manifest's graphs by precision."""
-        graphs: dict[str, dict[str, str]] = json.loads((self.bundle / MANIFEST_NAME).read_text("utf-8"))["graphs"]
-        return graphs
+    translations: Sequence[str]
+    """Its own, one a text."""
 
     def same_tokens(self) -> float:
         """Return the share of texts with the same tokens in both."""
         encode, rows = self.model.source.tokenizer.encode, self.model.rows[0]
         return _share(
-            [int(rows[number]) for number in encode(text, add_special_tokens=False).ids] == self.original.encode(text)
+            [int(rows[number]) for number in encode(text, add_special_tokens=False).ids] == self.engine.encode(text)
             for text in self.texts
         )
 
-    def scores(self, precision: Precision) -> Iterator[Comparison]:
-        """Compare scores and attention of translations that the original made."""
-        session = open_session(self.bundle / self.graphs[precision]["forced"])
-        logprobs, variations, aligning, head = [], [], [], self.model.alignment
-        for text, translation in zip(self.texts, self.originals, strict=True):
+    def scores(self, forced: Path, precision: Precision) -> Iterator[Comparison]:
+        """Compare our scores and attention of the original's translations."""
+        session, logprobs, variations = open_session(forced), [], []
+        for text, translation in zip(self.texts, self.translations, strict=True):
             sides = self._ids(text, translation)
             if sides is None:
                 continue
             feeds = {name: np.array([ids]) for name, ids in zip(("source", "target"), sides, strict=True)}
             lengths = {f"{name}_lengths": np.array([ids.shape[1]]) for name, ids in feeds.items()}
-            found, wanted = run(session, feeds | lengths), self._score(sides)
-            logprobs.append(np.abs(found["logprobs"][0] - wanted.logprobs))
-            if wanted.attention is not None:
-                difference = np.abs(found["cross_attention"][0] - wanted.attention)
-                variations.append(0.5 * difference.sum(-1).mean())
-                aligning.append(difference[head.layer, head.head].max())
+            ours, theirs = run(session, feeds | lengths), self._score(sides)
+            logprobs.append(np.abs(ours["logprobs"][0] - theirs.logprobs))
+            if theirs.attention is not None:
+                variations.append(0.5 * np.abs(ours["cross_attention"][0] - theirs.attention).sum(-1).mean())
         limits = LIMITS[precision]
         mean = float(np.concatenate(logprobs).mean())
         yield Comparison("log-probabilities: mean difference, nats", mean, precision, at_most=limits.logprobs)
         if variations:
             mean = float(np.mean(variations))
             yield Comparison("cross-attention: total variation", mean, precision, at_most=limits.attention)
-            median = float(np.median(aligning))
-            yield Comparison("aligning head: largest difference of a sentence, median", median, precision)
 
-    def translations(self, precision: Precision) -> Iterator[Comparison]:
-        """Compare the translations, without our rules for numbers and other values, and as served by default."""
-        limits, theirs = LIMITS[precision], self.originals
-        ours, served = (self._translated(precision, values) for values in ("off", "localize"))
-        equal = [_share(one == other for one, other in zip(found, theirs, strict=True)) for found in (ours, served)]
+    def against(self, ours: Sequence[str], served: Sequence[str], precision: Precision) -> Iterator[Comparison]:
+        """Compare our translations with the original's."""
+        limits, theirs = LIMITS[precision], self.translations
+        equal = [_share(one == other for one, other in zip(some, theirs, strict=True)) for some in (ours, served)]
         yield Comparison("equal translations, values=off", equal[0], precision, at_least=limits.equal)
         lower = _share(self._is_lower(*row) for row in zip(self.texts, ours, theirs, strict=True))
         yield Comparison("… lower score than the original's own", lower, precision, at_most=limits.lower)
         yield Comparison("equal translations, as served by default", equal[1], precision)
         yield Comparison("BLEU against the original's, values=off", bleu(ours, theirs), precision, at_least=limits.bleu)
-        yield Comparison("chrF against the original's, values=off", chrf(ours, theirs), precision)
-        if self.references is not None:
-            scores = [bleu(found, self.references) for found in (theirs, ours, served)]
-            yield Comparison("BLEU, values=off", scores[1], precision)
-            yield Comparison("BLEU, as served by default", scores[2], precision)
-            yield Comparison("BLEU lost, values=off", scores[0] - scores[1], precision, at_most=LOST_BLEU)
 
     def _ids(self, text: str, translation: str) -> tuple[list[int], list[int]] | None:
         """Return our ids of both sides, each with its end; None if the graphs do not take as many."""
@@ -198,7 +199,7 @@ class _Comparison:
     def _score(self, sides: tuple[list[int], list[int]]) -> Scored:
         """Return the original's scores of a translation in our ids."""
         source, target = ([int(row) for row in rows[ids]] for rows, ids in zip(self.model.rows, sides, strict=True))
-        return self.original.score(source, target)
+        return self.engine.score(source, target)
 
     def _is_lower(self, text: str, ours: str, theirs: str) -> bool:
         """Return whether the original gives our translation a lower score, with its length penalty, than its own."""
@@ -208,11 +209,6 @@ class _Comparison:
         penalty = self.model.decoding.length_penalty
         scores = [self._score(side).logprobs.sum() / len(side[1]) ** penalty for side in (sides[0], sides[1])]
         return bool(scores[1] - scores[0] >= _TIE)
-
-    def _translated(self, precision: Precision, values: str) -> list[str]:
-        """Return the service's translations with the bundle's own search settings, one for each text."""
-        pair = self.model.source_languages[0], self.model.targets[0].language
-        return served_translations(self.bundle, pair, self.texts, precision, values)
 
 
 def served_translations(
@@ -228,16 +224,11 @@ def bleu(translations: Sequence[str], references: Sequence[str]) -> float:
     return float(sacrebleu.corpus_bleu(list(translations), [list(references)]).score)
 
 
-def chrf(translations: Sequence[str], references: Sequence[str]) -> float:
-    """Return chrF as sacrebleu computes it by default."""
-    return float(sacrebleu.corpus_chrf(list(translations), [list(references)]).score)
+def _share(equal: Iterable[bool]) -> float:
+    return float(np.mean(list(equal)))
 
 
-def _share(found: Iterable[bool]) -> float:
-    return float(np.mean(list(found)))
-
-
-def write_verdict(bundle: Path, name: str, target: str, sentences: int, figures: Sequence[Comparison]) -> None:
+def _write_verdict(bundle: Path, name: str, target: str, sentences: int, figures: Sequence[Comparison]) -> None:
     """Write the comparison into the bundle's card: ``card.imported.checked`` of its manifest, and its README."""
     document = json.loads((bundle / MANIFEST_NAME).read_text(encoding="utf-8"))
     document["card"]["imported"]["checked"] = {

@@ -5,9 +5,9 @@ rotary positions, gates, RMS norms) are refused.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from training.imports.sentencepiece_file import (
     model_of_vocabulary,
     read_sentencepiece,
 )
-from training.imports.source import ImportedModel, Origin, TextSide
+from training.imports.source import ImportedModel, Origin, ReadOptions, TextSide
 from training.imports.tensors import Array
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, read_list, renumber
 from training.recipe import RecipeError, TransformerConfig, transformer_config
@@ -34,6 +34,8 @@ SEARCH = DecodingDefaults(early_stopping=True, repetition_guard=False)
 """CTranslate2 ends a search when as many hypotheses are finished as the beam is wide (``decoding.cc``), and lets a
 translation repeat itself."""
 MODEL = "model.bin"
+SOURCE_PIECES, TARGET_PIECES = ("source.spm", "sentencepiece.model", "spm.model"), "target.spm"
+"""Names of SentencePiece models that people put beside a model."""
 _ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
 """By CTranslate2's ``Activation``."""
 _SETTINGS = {
@@ -46,27 +48,13 @@ _SETTINGS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Ctranslate2Options:
-    """The caller's information about the model."""
-
-    name: str
-    source: Sequence[str]
-    target: Sequence[str]
-    source_model: Path | None = None
-    """The SentencePiece model of the source; None: the vocabularies are characters."""
-    target_model: Path | None = None
-    """The SentencePiece model of the target; None: that of the source."""
-    licence: str | None = None
-    credit: str | None = None
-    decoding: DecodingDefaults = SEARCH
-    format: Literal["ctranslate2", "argos"] = "ctranslate2"
-    origin: str | None = None
-    """The model's name in the card; None: the name of the folder."""
-
-
-def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel:
+def read_ctranslate2(folder: Path, options: ReadOptions) -> ImportedModel:
     """Read a CTranslate2 model from a folder; raises ImportRefused in one sentence for what cannot be imported."""
+    if not (options.source and options.target):
+        raise ImportRefused(f"{folder}: a CTranslate2 model does not say its languages; give --from and --to")
+    if options.spm is None:
+        beside = folder / TARGET_PIECES if (folder / TARGET_PIECES).is_file() else None
+        options = replace(options, spm=source_pieces(folder), target_spm=options.target_spm or beside)
     where = folder / MODEL
     file = read_model_file(where)
     config = file.config | read_optional_object(folder / "config.json")
@@ -81,7 +69,7 @@ def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel
     if table is not None:
         parameters["positions"] = np.concatenate([table, np.zeros((LONGEST - len(table), network.width), np.float32)])
     return ImportedModel(
-        name=options.name,
+        name=options.name_for("ctranslate2", options.source[0], options.target[0]),
         source_languages=tuple(language_tag(code, str(folder)) for code in options.source),
         targets=targets,
         network=network,
@@ -90,14 +78,19 @@ def read_ctranslate2(folder: Path, options: Ctranslate2Options) -> ImportedModel
         target=TextSide.of(models[1], target),
         origin=_origin(folder, options, network.positions),
         alignment=AlignmentHead(layer % network.decoder_layers, 0, "produce"),
-        decoding=options.decoding,
+        decoding=SEARCH,
         max_tokens=LONGEST if table is None else len(table),
         source_end=bool(config.get("add_source_eos", False)) or _is_marian(file),
     )
 
 
+def source_pieces(folder: Path) -> Path | None:
+    """Return the SentencePiece model of the source that stands beside a model."""
+    return next((folder / name for name in SOURCE_PIECES if (folder / name).is_file()), None)
+
+
 def _targets(
-    folder: Path, options: Ctranslate2Options, config: Mapping[str, Any], source: Vocabulary
+    folder: Path, options: ReadOptions, config: Mapping[str, Any], source: Vocabulary
 ) -> tuple[TargetLanguage, ...]:
     """Return the target languages, each with the token that stands in front of every source, if the model needs one."""
     where, first = str(folder), str(config.get("bos_token", "<s>"))
@@ -111,16 +104,16 @@ def _targets(
     else:
         prefix = ()
     if len(options.target) != 1:
-        raise ImportRefused(f"{folder}: one target language is needed; --target names {len(options.target)}")
+        raise ImportRefused(f"{folder}: one target language is needed; --to names {len(options.target)}")
     return (TargetLanguage(language_tag(options.target[0], where), prefix),)
 
 
-def _origin(folder: Path, options: Ctranslate2Options, positions: str) -> Origin:
+def _origin(folder: Path, options: ReadOptions, positions: str) -> Origin:
     """Return where the model comes from, with the checksums of all files that were read."""
-    models = (path for path in (options.source_model, options.target_model) if path)
+    models = (path for path in (options.spm, options.target_spm) if path)
     return Origin(
-        options.format,
-        options.origin or folder.resolve().name,
+        "ctranslate2",
+        folder.resolve().name,
         stated_licence(folder, options.licence),
         options.credit or "not stated",
         checksums(folder) | {path.name: checksum_of(path) for path in models},
@@ -133,23 +126,23 @@ _MOST_MISSING = 0.05
 """Share of a vocabulary that its one SentencePiece model may lack: language tokens, fillers up to a round size."""
 
 
-def _sentencepiece_models(folder: Path, options: Ctranslate2Options) -> list[SentencePieceModel]:
+def _sentencepiece_models(folder: Path, options: ReadOptions) -> list[SentencePieceModel]:
     """Return the models of source and target.
 
     Argos packages of OPUS-MT models hold the source's model only, which cuts texts into half of the vocabulary; the
     other half are the target's pieces.
     """
     lists = piece_lists(folder)
-    if options.source_model is None:
+    if options.spm is None:
         models = [model for pieces in lists[:2] if (model := model_of_characters(pieces))]
         if len(models) < 2:
             raise ImportRefused(
                 f"{folder}: its SentencePiece model is not in it; give --spm, and --target-spm if it has two"
             )
         return models
-    source, vocabulary = read_sentencepiece(options.source_model), lists.target
-    if options.target_model is not None:
-        return [source, read_sentencepiece(options.target_model)]
+    source, vocabulary = read_sentencepiece(options.spm), lists.target
+    if options.target_spm is not None:
+        return [source, read_sentencepiece(options.target_spm)]
     if len(missing_pieces(source, vocabulary)) <= _MOST_MISSING * len(vocabulary):
         return [source, source]
     return [source, model_of_vocabulary(source, vocabulary)]

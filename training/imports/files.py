@@ -68,12 +68,12 @@ def language_tag(code: str, where: str) -> str:
     """
     code = code.strip()
     if not _TAG.fullmatch(code):
-        raise ImportRefused(f"{where}: {code!r} is no language code; give it as --source or --target, e.g. fr or pt-BR")
+        raise ImportRefused(f"{where}: {code!r} is no language code; give it as --from or --to, e.g. fr or pt-BR")
     try:
         return langcodes.standardize_tag(code, macro=True)
     except LanguageTagError as error:
         raise ImportRefused(
-            f"{where}: {code!r} is no language code ({error}); give it as --source or --target, e.g. fr or pt-BR"
+            f"{where}: {code!r} is no language code ({error}); give it as --from or --to, e.g. fr or pt-BR"
         ) from error
 
 

@@ -6,7 +6,6 @@ A piece has the id that it has in the SentencePiece model.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from training.imports.firefox_network import (
     with_two_tables,
 )
 from training.imports.sentencepiece_file import PieceKind, SentencePieceModel, read_sentencepiece
-from training.imports.source import ImportedModel, Origin, TextSide
+from training.imports.source import ImportedModel, Origin, ReadOptions, TextSide
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, renumber
 
 LICENCE, CREDIT = "MPL-2.0", "Firefox Translations, Mozilla and the Bergamot project"
@@ -45,20 +44,7 @@ SEARCH = DecodingDefaults(1, 1.0, early_stopping=True, repetition_guard=False)
 _PAIR = re.compile(r"model\.([a-z]{2})([a-z]{2})\.")
 
 
-@dataclass(frozen=True, slots=True)
-class FirefoxOptions:
-    """The caller's information about the model."""
-
-    name: str
-    source: str | None = None
-    """A language; None: as ``metadata.json`` or the names of the files say."""
-    target: str | None = None
-    licence: str | None = None
-    seven_bits: bool = False
-    """Whether int8 is rounded again, for x86 processors without VNNI; always so where this is one."""
-
-
-def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
+def read_firefox(folder: Path, options: ReadOptions) -> ImportedModel:
     """Read a model from a folder; raises ImportRefused in one sentence for what cannot be imported."""
     metadata = read_optional_object(folder / "metadata.json")
     where = _only_file(folder, "model.*.bin")
@@ -93,7 +79,7 @@ def read_firefox(folder: Path, options: FirefoxOptions) -> ImportedModel:
         ROUNDED if intgemm is None else KEPT,
     )
     return ImportedModel(
-        name=options.name,
+        name=options.name_for("firefox", *languages),
         source_languages=(languages[0],),
         targets=(TargetLanguage(languages[1]),),
         network=network,
@@ -129,11 +115,12 @@ def _only_file(folder: Path, pattern: str) -> Path:
     return found[0]
 
 
-def _languages(model: Path, metadata: Mapping[str, Any], options: FirefoxOptions) -> tuple[str, str]:
+def _languages(model: Path, metadata: Mapping[str, Any], options: ReadOptions) -> tuple[str, str]:
     named = _PAIR.match(model.name)
-    source = options.source or metadata.get("sourceLanguage") or (named[1] if named else "")
-    target = options.target or metadata.get("targetLanguage") or (named[2] if named else "")
-    return language_tag(str(source), str(model)), language_tag(str(target), str(model))
+    source = *options.source, metadata.get("sourceLanguage"), named and named[1]
+    target = *options.target, metadata.get("targetLanguage"), named and named[2]
+    one, other = (language_tag(next(filter(None, codes), ""), str(model)) for codes in (source, target))
+    return one, other
 
 
 def _vocabulary_paths(folder: Path) -> list[Path]:

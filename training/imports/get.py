@@ -14,14 +14,15 @@ import langcodes
 
 from service.bundle.manifest import MANIFEST_NAME
 from training.imports.add import AddOptions as AddOptions
-from training.imports.add import add_model, bundle_name
+from training.imports.add import ReadOptions as ReadOptions
+from training.imports.add import add_model
 from training.imports.argos import LANGUAGES
 from training.imports.catalogue import Catalogue, Folder
 from training.imports.catalogue import catalogues as catalogues
 from training.imports.files import ImportRefused, language_tag
 from training.imports.firefox import LICENCE
 from training.imports.published import ListedFile, ListedModel, best_first, merged
-from training.imports.source import ImportedModel
+from training.imports.source import ImportedModel, bundle_name
 
 DOWNLOADS = ".downloads"
 """Below the folder of models: files that were fetched, whole or in part, until their bundle is written."""
@@ -177,8 +178,8 @@ def get_model(offer: Offer, models: Path, options: AddOptions) -> tuple[Path, Im
             if not path.exists():
                 offer.catalogue.fetch(file, path)
         package = folder / _name(model, model.weights) if model.format == "argos" else folder
-        known = replace(options, source=model.source, target=model.target, listed=model)
-        added = add_model(package, models, known)
+        known = replace(options.known, source=(model.source,), target=(model.target,))
+        added = add_model(package, models, replace(options, known=known, listed=model))
     shutil.rmtree(folder)
     with contextlib.suppress(OSError):
         folder.parent.rmdir()
@@ -186,15 +187,15 @@ def get_model(offer: Offer, models: Path, options: AddOptions) -> tuple[Path, Im
 
 
 @contextlib.contextmanager
-def indexed_folder(folder: Path, index: Path, source: str | None, target: str | None) -> Iterator[Path]:
+def indexed_folder(folder: Path, index: Path, known: ReadOptions) -> Iterator[Path]:
     """Give a temporary folder with links to the files of a pair of Firefox, which lie somewhere in ``folder``.
 
     Raises ImportRefused if the list has no such pair, and for files that are missing or are others.
     """
-    if source is None or target is None:
-        raise ImportRefused(f"{index}: name the pair, with the languages of source and target")
+    if len(known.source) != 1 or len(known.target) != 1:
+        raise ImportRefused(f"{index}: name the pair, with --from and --to")
     offered = offers([Folder(index, folder)], lambda _line: None)
-    (offer,) = choose(offered, source, target, Wanted(format="firefox"), None)
+    (offer,) = choose(offered, known.source[0], known.target[0], Wanted(format="firefox"), None)
     with tempfile.TemporaryDirectory(prefix="firefox-") as name:
         for file in offer.model.files:
             offer.catalogue.fetch(file, Path(name) / _name(offer.model, file))

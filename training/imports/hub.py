@@ -13,17 +13,17 @@ _SMALL = ("*.json", "*.spm", "README.md")
 
 
 def fetch_model(source: str, revision: str | None = None) -> Path:
-    """Return the folder of a model: ``source`` itself where it is one, else the hub's files in the local cache.
+    """Return the path of a model: ``source`` itself where it is one, else the hub's files in the local cache.
 
     Downloads are resumed, shown with a progress bar, and compared with the hub's checksums; cached files are not
     fetched again. ``HF_ENDPOINT``, ``HF_HOME``, ``HF_TOKEN`` and ``HF_HUB_OFFLINE`` work as everywhere. Raises
     ImportRefused.
     """
-    folder = Path(source)
-    if folder.is_dir():
-        return folder
+    path = Path(source)
+    if path.exists():
+        return path
     if not _NAME.fullmatch(source):
-        raise ImportRefused(f"{source}: there is no such folder, and it is no name such as ORGANISATION/MODEL")
+        raise ImportRefused(f"{source}: there is no such file or folder, and it is no name such as ORGANISATION/MODEL")
     return _download(source, revision)
 
 

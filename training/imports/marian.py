@@ -6,8 +6,7 @@ layer at the step that produces a token (marian-dev, ``transformer.h``), so alig
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from training.imports.files import (
 )
 from training.imports.language_tokens import language_tokens, targets_of
 from training.imports.sentencepiece_file import SentencePieceModel, read_sentencepiece
-from training.imports.source import ImportedModel, Origin, Positions, TextSide
+from training.imports.source import ImportedModel, Origin, Positions, ReadOptions, TextSide
 from training.imports.tensors import BlockNames, Rows, TensorReader, layers_of, put_embeddings
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, read_pieces, renumber
 from training.networks.positions import sinusoidal_table
@@ -40,23 +39,7 @@ _BEAM_LIMIT, _PENALTY_LIMIT = 8, 5.0
 """Of the service (``MAX_BEAM_SIZE``, ``MAX_LENGTH_PENALTY``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarianOptions:
-    """The caller's information about the model."""
-
-    name: str
-    source: Sequence[str] = ()
-    """Languages; none: as the model says."""
-    target: Sequence[str] = ()
-    """Languages; none: all that the model says."""
-    positions: Positions = "transformers"
-    """``marian``: the positions that Marian trained with, to which transformers and CTranslate2 only come close."""
-    opus_text: bool = True
-    """Normalise text as OPUS-MT does before subwords."""
-    licence: str | None = None
-
-
-def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
+def read_marian(folder: Path, options: ReadOptions) -> ImportedModel:
     """Read a MarianMT model from a folder; raises ImportRefused in one sentence for what cannot be imported."""
     config = read_object(folder / "config.json")
     network = network_of(config, options.positions, folder / "config.json")
@@ -66,7 +49,7 @@ def read_marian(folder: Path, options: MarianOptions) -> ImportedModel:
     sources, targets = _languages(folder, options, source)
     generation = read_optional_object(folder / "generation_config.json")
     return ImportedModel(
-        name=options.name,
+        name=options.name_for("opus-mt", sources[0], targets[0].language if len(targets) == 1 else "mul"),
         source_languages=sources,
         targets=targets,
         network=network,
@@ -174,7 +157,7 @@ def _vocabularies(
 
 
 def _languages(
-    folder: Path, options: MarianOptions, vocabulary: Vocabulary
+    folder: Path, options: ReadOptions, vocabulary: Vocabulary
 ) -> tuple[tuple[str, ...], tuple[TargetLanguage, ...]]:
     config = read_optional_object(folder / "tokenizer_config.json")
     named = _NAMED.search(folder.resolve().name)
@@ -187,7 +170,7 @@ def _languages(
         return tags, targets_of(tokens, options.target, where)
     targets = options.target or [str(said[1] or "")]
     if len(targets) > 1:
-        raise ImportRefused(f"{where}: it translates into one language, but --target names {len(targets)}")
+        raise ImportRefused(f"{where}: it translates into one language, but --to names {len(targets)}")
     return tags, (TargetLanguage(language_tag(targets[0], where)),)
 
 

@@ -66,9 +66,7 @@ def learn_import_shortlist(model: ImportedModel, graphs: FloatGraphs, pairs: Seq
     """
     if len(model.targets) > 1:
         targets = ", ".join(target.language for target in model.targets)
-        raise ImportRefused(
-            f"a shortlist is for one target language, but the model has {targets}: choose with --target"
-        )
+        raise ImportRefused(f"a shortlist is for one target language, but the model has {targets}: choose with --to")
     known = [(source, target) for source, target in pairs if source.strip() and target.strip()]
     if len(known) < LEAST_PAIRS:
         raise ImportRefused(f"the text for the shortlist has {len(known)} pairs; at least {LEAST_PAIRS} are needed")

@@ -1,7 +1,8 @@
-"""The result of every reader of a foreign format, from which a bundle is made."""
+"""What every reader of a foreign format takes and returns: a path and what the user says, and a model."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,6 +20,39 @@ from training.recipe import TransformerConfig
 
 Format = Literal["opus-mt", "ctranslate2", "argos", "firefox"]
 Positions = Literal["transformers", "marian"]
+
+
+def bundle_name(format_: str, source: str, target: str) -> str:
+    """Return the name of a bundle whose user gives none."""
+    return f"{format_}-{source}-{target}".lower()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What the user says of a model; everything may be left out that its files say."""
+
+    name: str | None = None
+    """The bundle's name; None: format and languages, such as ``firefox-en-es``."""
+    source: Sequence[str] = ()
+    """Languages; none: as the model says."""
+    target: Sequence[str] = ()
+    """Languages, the first of them first in the bundle; none: all that the model says."""
+    spm: Path | None = None
+    """For CTranslate2: the SentencePiece model of the source; None: one that stands beside it, or characters."""
+    target_spm: Path | None = None
+    """That of the target, if it has its own."""
+    licence: str | None = None
+    credit: str | None = None
+    positions: Positions = "transformers"
+    """For OPUS-MT. ``marian``: as it was trained, to which transformers and CTranslate2 only come close."""
+    opus_text: bool = True
+    """For OPUS-MT: normalise text as OPUS-MT does before subwords."""
+    seven_bits: bool = False
+    """For Firefox: round int8 again, for x86 processors without VNNI; always so where this is one."""
+
+    def name_for(self, format_: str, source: str, target: str) -> str:
+        """Return the bundle's name."""
+        return self.name or bundle_name(format_, source, target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +156,7 @@ class ImportedModel:
         result = np.full_like(bias, SUPPRESSED)
         result[ids] = bias[ids]
         return result
+
+
+Reader = Callable[[Path, ReadOptions], ImportedModel]
+"""Reads a model; raises ImportRefused in one sentence for what cannot be imported."""

@@ -18,7 +18,7 @@ from tests.support.server import free_port, running
 from tests.training.imports.firefox_models import student_folder
 from tests.training.imports.serving_environment import TRAINING_ALONE, done, variables
 from tests.training.imports.toy_text import ENGLISH
-from training.imports.add import AddOptions, add_model, format_of
+from training.imports.add import AddOptions, ReadOptions, add_model, format_of
 from training.imports.files import ImportRefused
 
 pytestmark = pytest.mark.slow
@@ -81,8 +81,8 @@ def _targets(url: str) -> list[str]:
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({"config.json": "{}", "pytorch_model.bin": ""}, "training environment: python -m training import opus-mt"),
-        ({"config.json": "{}", "model.safetensors": ""}, "training environment: python -m training import opus-mt"),
+        ({"config.json": "{}", "pytorch_model.bin": ""}, "training environment: python -m training import"),
+        ({"config.json": "{}", "model.safetensors": ""}, "training environment: python -m training import"),
         ({"model.enfr.intgemm.alphas.bin": "version https://git-lfs.github.com/spec/v1"}, "a pointer of Git LFS"),
         ({"model.enfr.intgemm.alphas.bin.gz": "<!DOCTYPE html>"}, "a web page in the place of the file"),
         ({"model.bin": ""}, "give --from and --to"),
@@ -123,7 +123,7 @@ def test_a_disk_that_fills_up_is_said_with_the_place(
 @pytest.mark.parametrize("name", ["../evil", "a/b", "UPPER case", "x*", ".hidden", "x" * 65])
 def test_a_name_that_no_bundle_can_have_is_refused_before_anything_is_read(name: str, tmp_path: Path) -> None:
     with pytest.raises(ImportRefused, match="cannot be a bundle's name"):
-        add_model(tmp_path / "nothing", tmp_path, AddOptions(name))
+        add_model(tmp_path / "nothing", tmp_path, AddOptions(ReadOptions(name)))
 
 
 def test_files_of_two_models_are_refused(folder: Path, tmp_path: Path) -> None:

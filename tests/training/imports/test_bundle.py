@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,8 +21,9 @@ from tests.training.commands import call, figures, lines, refusal, verdict
 from tests.training.imports.marian_models import MarianShape, hub_tokenizer, write_model
 from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.imports.bundle import ImportOptions
-from training.imports.marian import MarianOptions, read_marian
+from training.imports.marian import read_marian
 from training.imports.network import import_bundle
+from training.imports.source import ReadOptions
 from training.recipe import RecipeError
 from training.runs.fingerprint import PreparedError
 
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")
 def bundle(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     text = lines(folder / "sample.en", ENGLISH[:200])
-    call("import", "opus-mt", toy, "--output", folder / "opus-mt-en-fr", "--text", text)
+    call("import", toy, "--output", folder / "opus-mt-en-fr", "--text", text)
     return folder / "opus-mt-en-fr"
 
 
@@ -63,7 +63,7 @@ async def test_scores_of_a_beam_search_are_those_of_transformers(
 ) -> None:
     tokenizer, texts = hub_tokenizer(toy), ENGLISH[::9]
     batch = tokenizer(texts, return_tensors="pt", padding=True)
-    model = read_marian(toy, MarianOptions("imported", ("en",), ("fr",)))
+    model = read_marian(toy, ReadOptions("imported", ("en",), ("fr",)))
     never = np.setdiff1d(np.arange(theirs.config.vocab_size), model.rows[1][model.target.producible])[:, None].tolist()
     with torch.no_grad():
         found = theirs.generate(
@@ -86,7 +86,7 @@ async def test_what_repeats_itself_and_mixes_languages_is_as_in_transformers(tmp
     # Random weights write pieces of both languages again and again, up to the limit.
     folder, output = tmp_path / "opus-mt-en-fr", tmp_path / "random"
     theirs = write_model(folder, MarianShape())
-    model = read_marian(folder, MarianOptions("random", ("en",), ("fr",), licence="MIT"))
+    model = read_marian(folder, ReadOptions("random", ("en",), ("fr",), licence="MIT"))
     import_bundle(model, output, ImportOptions(precisions=("fp32",)))
     tokenizer, texts, wanted = hub_tokenizer(folder), ENGLISH[:20], []
     for text in texts:
@@ -111,9 +111,9 @@ async def test_a_shortlist_from_text_of_the_user_keeps_the_translations(
     toy: Path, bundle: Path, translator: Translator, tmp_path: Path
 ) -> None:
     texts = lines(tmp_path / "text.en", ENGLISH), lines(tmp_path / "text.fr", FRENCH)
-    output, pair = tmp_path / "models" / "listed-en-fr", ["--source", "en", "--target", "fr"]
+    output, pair = tmp_path / "models" / "listed-en-fr", ["--from", "en", "--to", "fr"]
     options = [*pair, "--text", texts[0], "--shortlist-text", *texts]
-    printed = call("import", "opus-mt", toy, "--output", output, *options)
+    printed = call("import", toy, "--output", output, *options)
     said = re.search(r"shortlist from (\d+) pairs: (\d+) tokens a sentence; it changes (\d+) of (\d+) held", printed)
     assert said is not None, printed
     learned, tokens, changed, measured = map(int, said.groups())
@@ -188,13 +188,13 @@ def test_a_recipe_that_does_not_fit_the_import_is_refused(
     assert message in str(refused)
 
 
-def test_the_command_check_compares_with_the_original_and_writes_it_down(
-    toy: Path, bundle: Path, tmp_path: Path
-) -> None:
+def test_an_import_is_compared_with_the_original_and_its_card_says_how(toy: Path, bundle: Path, tmp_path: Path) -> None:
+    assert "Not compared with the original" in (bundle / "README.md").read_text(encoding="utf-8")
     texts, references = lines(tmp_path / "text.en", ENGLISH[100:130]), lines(tmp_path / "text.fr", FRENCH[100:130])
-    copy = shutil.copytree(bundle, tmp_path / "copy")
-    arguments = ["import", "check", copy, toy, "--text", texts, "--references", references]
-    assert "import it with --fp32 or --faithful to compare them, too" in call(*arguments)
+    copy = tmp_path / "copy"
+    text = ["--text", bundle.with_name("sample.en")]
+    arguments = ["import", toy, "--output", copy, *text, "--check", texts, "--references", references]
+    call(*arguments)
     assert verdict(copy)["passed"] is True
     assert verdict(copy)["with"].startswith("transformers ")
     found = figures(copy)

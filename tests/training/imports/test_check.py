@@ -1,4 +1,4 @@
-"""`import check` with CTranslate2 as the original: a folder, and an Argos package of an OPUS-MT model."""
+"""`import --check` with CTranslate2 as the original: a folder, and an Argos package of an OPUS-MT model."""
 
 import json
 import shutil
@@ -16,8 +16,7 @@ from training.export.card import check_table
 from training.export.compare import Comparison
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")]
-IMPORT = ["import", "ctranslate2"]
-OPTIONS = ["--source", "en", "--target", "fr", "--licence", "MIT"]
+OPTIONS = ["--from", "en", "--to", "fr", "--licence", "MIT"]
 
 
 @pytest.fixture(scope="module")
@@ -29,20 +28,15 @@ def folder(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return converted
 
 
-def pieces(folder: Path) -> list[object]:
-    return ["--spm", folder / "source.spm", "--target-spm", folder / "target.spm"]
-
-
 def texts_beside(folder: Path) -> list[object]:
-    return ["--text", folder.with_name("text.en"), "--references", folder.with_name("text.fr")]
+    text = folder.with_name("text.en")
+    return ["--text", text, "--check", text, "--references", folder.with_name("text.fr")]
 
 
 def test_a_ctranslate2_folder_is_compared_with_ctranslate2(folder: Path, tmp_path: Path) -> None:
-    bundle, spm, texts = tmp_path / "imported", pieces(folder), texts_beside(folder)
-    call(*IMPORT, folder, "--output", bundle, *OPTIONS, *texts[:2], "--fp32", *spm)
-    assert "Not compared with the original yet" in (bundle / "README.md").read_text(encoding="utf-8")
-    check = ["import", "check", bundle, folder, *texts]
-    printed = call(*check, *spm)
+    bundle, texts = tmp_path / "imported", texts_beside(folder)
+    command = ["import", folder, "--output", bundle, *OPTIONS, "--fp32"]
+    printed = call(*command, *texts)
     assert verdict(bundle)["with"].startswith("CTranslate2 ")
     assert verdict(bundle)["passed"] is True
     found = figures(bundle)
@@ -55,10 +49,8 @@ def test_a_ctranslate2_folder_is_compared_with_ctranslate2(folder: Path, tmp_pat
     table = check_table(verdict(bundle)["figures"])
     assert table in printed
     assert table in card
-    assert "--spm" in str(refusal(*check))
-    other = shutil.copy(folder / "source.spm", tmp_path / "target.spm")
-    message = str(refusal(*check, *spm[:3], other))
-    assert "its target.spm is not the one that the bundle was imported from" in message
+    alone = shutil.copytree(folder, tmp_path / "alone", ignore=shutil.ignore_patterns("*.spm"))
+    assert "give --spm" in str(refusal("import", alone, "--output", bundle, *OPTIONS))
 
 
 def test_an_argos_package_of_an_opus_model_has_the_targets_pieces(folder: Path, tmp_path: Path) -> None:
@@ -71,8 +63,7 @@ def test_an_argos_package_of_an_opus_model_has_the_targets_pieces(folder: Path, 
         packed.writestr("p/model/config.json", json.dumps(config))
         for name in ("model.bin", "shared_vocabulary.json"):
             packed.write(folder / name, f"p/model/{name}")
-    call("import", "argos", archive, "--output", bundle, "--licence", "CC-BY-4.0", *texts[:2])
-    call("import", "check", bundle, archive, *texts)
+    call("import", archive, "--output", bundle, "--licence", "CC-BY-4.0", *texts)
     found = figures(bundle)
     assert found["equal translations, values=off", "int8"] > 0.9
     assert found["log-probabilities: mean difference, nats", "int8"] < 0.1
@@ -81,16 +72,15 @@ def test_an_argos_package_of_an_opus_model_has_the_targets_pieces(folder: Path, 
 def test_a_faithful_import_is_the_original_with_the_settings_of_the_server_as_they_are(
     folder: Path, tmp_path: Path
 ) -> None:
-    bundle, spm, texts = tmp_path / "faithful", pieces(folder), texts_beside(folder)
-    faithful = [*IMPORT, folder, "--output", bundle, *OPTIONS, "--faithful", *spm]
-    assert "leave out --shortlist-text" in str(refusal(*faithful, "--shortlist-text", texts[1], texts[3]))
+    bundle, texts = tmp_path / "faithful", texts_beside(folder)
+    faithful = ["import", folder, "--output", bundle, *OPTIONS, "--faithful"]
+    assert "leave out --installed and --faithful" in str(refusal(*faithful, "--shortlist-text", texts[1], texts[5]))
     assert not bundle.exists()
-    call(*faithful)
+    call(*faithful, *texts[2:4])
     graphs = load_bundle(bundle).manifest.graphs
     assert list(graphs) == ["fp32"]
     for device in ("cpu", "auto"):
         assert place_among([CPU], graphs, ModelSettings(device)).precision == "fp32"
-    call("import", "check", bundle, folder, *texts[:2], *spm)
     found = figures(bundle)
     assert {precision for _, precision in found} == {None, "fp32"}
     assert found["equal translations, values=off", "fp32"] == 1

@@ -27,9 +27,10 @@ from training.data.distillation import translated
 from training.export.compare import ParityError, ParityLimits
 from training.imports.argos import installed_packages, read_argos
 from training.imports.bundle import ImportOptions
-from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
+from training.imports.ctranslate2 import read_ctranslate2
 from training.imports.files import ImportRefused
 from training.imports.network import import_bundle, network_of
+from training.imports.source import ReadOptions
 
 
 @pytest.mark.filterwarnings("ignore:Recommended")  # what transformers' tokenizer would like to have beside it
@@ -69,7 +70,7 @@ def test_tokens_and_scores_are_those_of_ctranslate2(kind: str, quantization: str
         if "token" in kind:
             add_source_token(folder)
     pieces = folder / "source.spm", folder / "target.spm" if marian else None
-    model = read_ctranslate2(folder, Ctranslate2Options("imported", ("en",), ("fr",), *pieces, licence="MIT"))
+    model = read_ctranslate2(folder, ReadOptions("imported", ("en",), ("fr",), *pieces, licence="MIT"))
     assert model.source_end is marian
     assert bool(model.targets[0].prefix) is ("token" in kind)
     network, end = network_of(model), [EOS] * marian
@@ -113,7 +114,7 @@ def test_a_model_that_is_told_the_language_by_a_token_has_the_targets_of_its_tok
     (folder / "shared_vocabulary.json").write_text(json.dumps([*names[:-2], ">>fra<<", ">>por<<"]))
 
     def targets(*codes: str) -> dict[str, str]:
-        options = Ctranslate2Options("imported", ("en",), codes, folder / "source.spm", licence="MIT")
+        options = ReadOptions("imported", ("en",), codes, folder / "source.spm", licence="MIT")
         model = read_ctranslate2(folder, options)
         names = json.loads(model.source.tokenizer.to_str())["model"]["vocab"]
         return {target.language: names[target.prefix[0]][0].strip() for target in model.targets}
@@ -141,9 +142,9 @@ def test_without_the_gate_the_card_says_what_failed(tmp_path: Path, monkeypatch:
     assert "greedy tokens" in notes
 
 
-def untied(folder: Path) -> tuple[Path, Ctranslate2Options]:
+def untied(folder: Path) -> tuple[Path, ReadOptions]:
     made = opennmt_folder(folder / "made", OpenNmtShape(positions="shifted", tied=False))
-    return made, Ctranslate2Options("imported", ("en",), ("fr",), made / "source.spm", licence="MIT")
+    return made, ReadOptions("imported", ("en",), ("fr",), made / "source.spm", licence="MIT")
 
 
 @pytest.mark.slow
@@ -157,7 +158,7 @@ def test_words_are_written_letter_by_letter_as_by_ctranslate2(
     folder = character_folder(tmp_path / "aren", version, quantization)
     letters = np.random.default_rng(3)
     words = ["".join(letters.choice([*ARABIC], letters.integers(2, 12))) for _ in range(200)]
-    model = read_ctranslate2(folder, Ctranslate2Options("aren", ("ar",), ("en",), licence="MIT"))
+    model = read_ctranslate2(folder, ReadOptions("aren", ("ar",), ("en",), licence="MIT"))
     bundle = import_bundle(model, tmp_path / "models/aren", ImportOptions(precisions=("fp32",)))
     theirs = ctranslate2.Translator(str(folder), compute_type="float32", intra_threads=1)
     found = [
@@ -186,11 +187,11 @@ def test_packages_are_read_packed_and_installed(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("ARGOS_PACKAGES_DIR", str(package.parent))
     assert installed_packages() == [package]
     for path in (archive, package):
-        model = read_argos(path, None, "CC0-1.0")
+        model = read_argos(path, ReadOptions(licence="CC0-1.0"))
         assert (model.name, model.source_languages, model.targets[0].language) == ("argos-en-fr", ("en",), "fr")
         assert (model.decoding.beam_size, model.decoding.length_penalty) == (4, 0.2)
         assert model.source_end is False
     assert not (tmp_path.parent / "escaped.txt").exists()
     (package / "bpe.model").write_text("")
     with pytest.raises(ImportRefused, match=r"it has subwords of subword-nmt \(bpe.model\)"):
-        read_argos(package, None, "CC0-1.0")
+        read_argos(package, ReadOptions(licence="CC0-1.0"))

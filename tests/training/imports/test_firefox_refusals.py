@@ -16,7 +16,8 @@ import pytest
 from tests.support.marian_files import Item, float_item, model_bytes, model_items
 from tests.training.imports.firefox_models import StudentFolder, student_folder
 from training.imports.files import ImportRefused
-from training.imports.firefox import FirefoxOptions, read_firefox
+from training.imports.firefox import read_firefox
+from training.imports.source import ReadOptions
 
 Spoil = Callable[[Path, StudentFolder], Any]
 MODEL, SHORTLIST, VOCABULARY = "model.enfr.intgemm.alphas.bin", "lex.50.50.enfr.s2t.bin", "vocab.enfr.spm"
@@ -165,7 +166,7 @@ def test_a_damaged_or_foreign_file_is_refused_in_one_sentence_at_once(
     spoil(tmp_path, original)
     began = time.process_time()
     with pytest.raises(ImportRefused, match=message) as refused:
-        read_firefox(tmp_path, FirefoxOptions("firefox-en-fr"))
+        read_firefox(tmp_path, ReadOptions("firefox-en-fr"))
     assert time.process_time() - began < 1
     assert "\n" not in str(refused.value)
     assert str(refused.value).startswith(str(tmp_path))

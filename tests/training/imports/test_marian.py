@@ -10,8 +10,9 @@ from torch import nn
 from service.bundle.vocabulary import BOS, EOS, PAD
 from tests.training.imports.marian_models import MarianShape, write_model
 from training.data.batching import collate
-from training.imports.marian import MarianOptions, read_marian
+from training.imports.marian import read_marian
 from training.imports.network import network_of
+from training.imports.source import ReadOptions
 from training.imports.vocabulary import UNK
 
 SHAPES = {
@@ -27,7 +28,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_logits_and_all_attention_are_those_of_transformers(shape: MarianShape, tmp_path: Path) -> None:
     theirs = write_model(tmp_path, shape)
-    model = read_marian(tmp_path, MarianOptions("imported", ("en",), ("fr",)))
+    model = read_marian(tmp_path, ReadOptions("imported", ("en",), ("fr",)))
     network, rows = network_of(model), torch.from_numpy(model.rows[1])
     generator = np.random.default_rng(0)
     known = [number for number in range(UNK + 1, len(rows)) if rows[number] > 1]

@@ -10,11 +10,12 @@ import pytest
 from tests.training.imports.mirror import record, sha256
 from training.imports.catalogue import Folder
 from training.imports.files import ImportRefused
-from training.imports.get import Offer, Wanted, choose, indexed_folder, into, offers, pairs_of
+from training.imports.get import Offer, ReadOptions, Wanted, choose, indexed_folder, into, offers, pairs_of
 from training.imports.published import read_list
 
 ANDROID, DESKTOP = "env.appinfo.OS == 'Android'", "env.appinfo.OS != 'Android'"
 NIGHTLY = "env.channel == 'default' || env.channel == 'nightly'"
+SPANISH = ReadOptions(None, ["en"], ["es"])
 
 
 def records(pair: str = "en-es", architecture: str = "tiny", **more: Any) -> list[dict[str, Any]]:
@@ -171,11 +172,11 @@ def test_two_runs_of_a_pair_are_told_apart_by_the_lists_own_paths(tmp_path: Path
         place.mkdir(parents=True)
         (place / "model.bin").write_bytes(f"{run} model".encode())
         (place / "vocab.spm").write_bytes(f"{run} vocab".encode())
-    with indexed_folder(folder, index, "en", "es") as chosen:
+    with indexed_folder(folder, index, SPANISH) as chosen:
         assert sorted(path.read_text() for path in chosen.iterdir()) == ["spring model", "spring vocab"]
     (folder / "models/en-es/spring/vocab.spm").rename(folder / "vocab.spm")
     said = r"2 files vocab.spm; put the right one where the list has it: models/en-es/spring/vocab"
-    with pytest.raises(ImportRefused, match=said), indexed_folder(folder, index, "en", "es"):
+    with pytest.raises(ImportRefused, match=said), indexed_folder(folder, index, SPANISH):
         pass
 
 
@@ -198,15 +199,18 @@ def test_files_that_lie_elsewhere_are_found_by_name_and_checksum(tmp_path: Path)
     for entry in listed:  # as the first version of the records called them
         entry["fromLang"], entry["toLang"] = entry.pop("sourceLanguage"), entry.pop("targetLanguage")
     index = downloads(tmp_path, listed)
-    with indexed_folder(tmp_path, index, "en", "es") as folder:
+    with indexed_folder(tmp_path, index, SPANISH) as folder:
         assert sorted(path.name for path in folder.iterdir()) == ["lex.en-es.bin", "model.en-es.bin", "vocab.en-es.spm"]
     (tmp_path / "vocab.x.spm").write_bytes(b"cut")
     said = "its SHA-256 is not the one of the list; download main/vocab.x.spm.zst again"
-    with pytest.raises(ImportRefused, match=said), indexed_folder(tmp_path, index, "en", "es"):
+    with pytest.raises(ImportRefused, match=said), indexed_folder(tmp_path, index, SPANISH):
         pass
     (tmp_path / "vocab.x.spm").unlink()
     said = "vocab.x.spm is missing; the list has it at main/vocab.x.spm.zst"
-    with pytest.raises(ImportRefused, match=said), indexed_folder(tmp_path, index, "en", "es"):
+    with pytest.raises(ImportRefused, match=said), indexed_folder(tmp_path, index, SPANISH):
         pass
-    with pytest.raises(ImportRefused, match="no model from en to fr"), indexed_folder(tmp_path, index, "en", "fr"):
+    with (
+        pytest.raises(ImportRefused, match="no model from en to fr"),
+        indexed_folder(tmp_path, index, ReadOptions(None, ["en"], ["fr"])),
+    ):
         pass

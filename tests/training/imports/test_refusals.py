@@ -19,9 +19,10 @@ from tests.training.imports.marian_models import MarianShape, write_model
 from tests.training.imports.opennmt_models import opennmt_folder
 from tests.training.imports.toy_text import ENGLISH, sentencepiece_model
 from training.imports.argos import installed_packages, read_argos
-from training.imports.ctranslate2 import Ctranslate2Options, read_ctranslate2
+from training.imports.ctranslate2 import read_ctranslate2
 from training.imports.files import ImportRefused
-from training.imports.marian import MarianOptions, read_marian
+from training.imports.marian import read_marian
+from training.imports.source import ReadOptions
 
 Spoil = Callable[[Path], Any]
 
@@ -159,23 +160,23 @@ def refused(read: Callable[[], object]) -> str:
 def test_hub_folders(spoil: Spoil, message: str, marian: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(marian, tmp_path / "opus-mt-en-fr")
     spoil(folder)
-    assert message in refused(lambda: read_marian(folder, MarianOptions("imported")))
+    assert message in refused(lambda: read_marian(folder, ReadOptions("imported")))
     assert not Path("/tmp/a-pickle-ran").exists()
 
 
 def test_languages(marian: Path) -> None:
-    said = refused(lambda: read_marian(marian, MarianOptions("imported", source=("ROMANCE",))))
+    said = refused(lambda: read_marian(marian, ReadOptions("imported", source=("ROMANCE",))))
     assert "'ROMANCE' is no language code" in said
-    said = refused(lambda: read_marian(marian, MarianOptions("imported", target=("fr", "es"))))
-    assert "it translates into one language, but --target names 2" in said
+    said = refused(lambda: read_marian(marian, ReadOptions("imported", target=("fr", "es"))))
+    assert "it translates into one language, but --to names 2" in said
 
 
 def test_a_target_that_a_model_of_several_does_not_have(tmp_path: Path) -> None:
     write_model(tmp_path, MarianShape(language_tokens=(">>fra<<", ">>spa<<", ">>test<<")))
-    model = read_marian(tmp_path, MarianOptions("imported", ("en",)))
+    model = read_marian(tmp_path, ReadOptions("imported", ("en",)))
     assert [(target.language, len(target.prefix)) for target in model.targets] == [("fr", 1), ("es", 1)]
     with pytest.raises(ImportRefused, match="it does not translate into de; it has es, fr"):
-        read_marian(tmp_path, MarianOptions("imported", ("en",), ("de",)))
+        read_marian(tmp_path, ReadOptions("imported", ("en",), ("de",)))
 
 
 CTRANSLATE2: dict[str, tuple[Spoil, str]] = {
@@ -200,7 +201,7 @@ CTRANSLATE2: dict[str, tuple[Spoil, str]] = {
 def test_ctranslate2_folders(spoil: Spoil, message: str, converted: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(converted, tmp_path / "model")
     spoil(folder)
-    options = Ctranslate2Options("imported", ("en",), ("fr",), folder / "source.spm", licence="MIT")
+    options = ReadOptions("imported", ("en",), ("fr",), folder / "source.spm", licence="MIT")
     assert message in refused(lambda: read_ctranslate2(folder, options))
 
 
@@ -229,7 +230,7 @@ def test_argos_packages(content: dict[str, bytes] | str | None, message: str, tm
         with zipfile.ZipFile(path, "w") as archive:
             for name, data in content.items():
                 archive.writestr(f"package/{name}", data)
-    assert message in refused(lambda: read_argos(path, None, "MIT"))
+    assert message in refused(lambda: read_argos(path, ReadOptions(licence="MIT")))
 
 
 def test_argos_installations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 from collections.abc import AsyncIterator
 from itertools import product
 from pathlib import Path
@@ -23,7 +22,8 @@ from tests.training.imports.marian_models import MarianShape
 from tests.training.imports.toy_marian import SIDES, train
 from tests.training.imports.toy_text import sentencepiece_model
 from training.imports.calibration import LONGEST, encode_sources, made_up_sources
-from training.imports.marian import MarianOptions, read_marian
+from training.imports.marian import read_marian
+from training.imports.source import ReadOptions
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")]
 
@@ -71,7 +71,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("several")
     train_several_targets(root / NAME)
     text = lines(root / "sample.en", (texts[0] for texts in SENTENCES))
-    call("import", "opus-mt", root / NAME, "--output", root / "models" / NAME, "--text", text)
+    call("import", root / NAME, "--output", root / "models" / NAME, "--text", text)
     return root / "models"
 
 
@@ -181,20 +181,20 @@ async def test_the_inference_protocol_takes_the_target_as_a_parameter(client: ht
 
 
 def test_any_target_can_be_compared_with_the_original(models: Path, tmp_path: Path) -> None:
-    bundle = shutil.copytree(models / NAME, tmp_path / NAME)
+    bundle = tmp_path / NAME
     text, references = (lines(tmp_path / str(at), (each[at] for each in SENTENCES[:6])) for at in (0, 2))
-    arguments = ["import", "check", bundle, models.parent / NAME, "--text", text, "--references", references]
-    run(*arguments, "--target", "de")  # its BLEU may fail on six sentences
+    arguments = ["import", models.parent / NAME, "--output", bundle, "--check", text, "--references", references]
+    run(*arguments, "--to", "de,fr")  # its BLEU may fail on six sentences
     assert (verdict(bundle)["target"], verdict(bundle)["sentences"]) == ("de", 6)
     found = figures(bundle)
     assert found["texts with the same source tokens", None] == 1
     assert found["equal translations, values=off", "int8"] > 0.8
     assert found["BLEU of the original", None] > 80  # in the language that was named
-    assert "does not translate into it; choose one of fr, de" in str(refusal(*arguments, "--target", "it"))
+    assert "does not translate into it; it has de, fr" in str(refusal(*arguments, "--to", "it"))
 
 
 def test_calibration_uses_the_token_of_every_target(models: Path) -> None:
-    model = read_marian(models.parent / NAME, MarianOptions(NAME))
+    model = read_marian(models.parent / NAME, ReadOptions(NAME))
     prefixes = [target.prefix[0] for target in model.targets]
     assert len(set(prefixes)) == 2
     for rows in (encode_sources(model, [CAT, "", DOG, CAT]), made_up_sources(model, 4)):

@@ -10,8 +10,9 @@ from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.export.float_graphs import float_graphs
 from training.imports.bundle import describe
 from training.imports.files import ImportRefused
-from training.imports.marian import MarianOptions, read_marian
+from training.imports.marian import read_marian
 from training.imports.shortlist import learn_import_shortlist, target_tokens
+from training.imports.source import ReadOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended")
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Recommended")
 )
 def test_names_can_be_copied_with_the_pieces_of_the_target(shape: MarianShape, tmp_path: Path) -> None:
     write_model(tmp_path / "opus-mt-en-fr", shape)
-    model = read_marian(tmp_path / "opus-mt-en-fr", MarianOptions("opus-mt-en-fr"))
+    model = read_marian(tmp_path / "opus-mt-en-fr", ReadOptions("opus-mt-en-fr"))
     tokens = target_tokens(model)
     assert not tokens.producible[[0, 1, 3]].any()
     assert tokens.producible[tokens.copies[tokens.copies != 0]].all()
@@ -33,7 +34,7 @@ def test_names_can_be_copied_with_the_pieces_of_the_target(shape: MarianShape, t
 
 
 def test_lists_hold_only_what_a_translation_may_hold_and_need_enough_text(marian: Path) -> None:
-    model, pairs = read_marian(marian, MarianOptions("opus-mt-en-fr")), list(zip(ENGLISH, FRENCH, strict=True))[:300]
+    model, pairs = read_marian(marian, ReadOptions("opus-mt-en-fr")), list(zip(ENGLISH, FRENCH, strict=True))[:300]
     with float_graphs(describe(model), model.state, model.float_bias) as graphs:
         learned = learn_import_shortlist(model, graphs, pairs)
         with pytest.raises(ImportRefused, match="has 20 pairs; at least 100 are needed"):

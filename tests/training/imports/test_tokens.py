@@ -12,8 +12,9 @@ from tests.robustness import inputs
 from tests.training.imports.marian_models import MarianShape, hub_tokenizer, write_model
 from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.imports.bundle import ImportOptions
-from training.imports.marian import MarianOptions, read_marian
+from training.imports.marian import read_marian
 from training.imports.network import import_bundle
+from training.imports.source import ReadOptions
 
 ODD = tuple(text for kind in inputs.KINDS.values() for text in kind)
 
@@ -31,7 +32,7 @@ def joins_unknown(pieces: Any, text: str) -> bool:
 def test_tokens_are_those_of_transformers(algorithm: str, byte_fallback: bool, tmp_path: Path) -> None:
     folder = tmp_path / "opus-mt-en-fr"
     write_model(folder, MarianShape(algorithm, byte_fallback, left_out=7))
-    model = read_marian(folder, MarianOptions("imported", opus_text=False))
+    model = read_marian(folder, ReadOptions("imported", opus_text=False))
     made = import_bundle(model, tmp_path / "imported", ImportOptions(precisions=("fp32",)))
     tokenizers, hub = load_tokenizers(load_bundle(made)), hub_tokenizer(folder)
     texts = [*ENGLISH[::3], *FRENCH[::3], *(text for text in ODD if "<0x" not in text and "</s>" not in text)]
