@@ -60,6 +60,7 @@ VIEWS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "API": ("docs", shown("main section")),
     "contents of the book": ("learn/", shown("main a")),
     "kernel regression": ("web/pooling.html", shown("#value")),
+    "network": ("web/network.html", shown("#part-numbers table")),
     "page of the book": ("learn/04-bahdanau.html", shown("main math")),
 }
 

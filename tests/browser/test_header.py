@@ -8,6 +8,7 @@ PAGES = {
     "docs": "API",
     "web/models.html": "Models",
     "web/pooling.html": "Learn",
+    "web/network.html": "Learn",
     "learn/": "Learn",
     "learn/04-bahdanau.html": "Learn",
 }
