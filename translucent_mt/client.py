@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from service import engine
-from service.engine import AttentionMap, EngineError, InvalidOption, Overloaded
+from service.answers.attention import AttentionResponse
+from service.answers.models import Language, ModelList, ModelSchema
+from service.answers.translation import DetailsSchema, TranslateResponse
+from service.engine import AttentionMap, EngineError, InvalidOption, Overloaded, mean_quality
 from translucent_mt.backend import AttentionOptions, ConnectOptions, Model, Pair, Translated, TranslationOptions
-from translucent_mt.json_values import Json, attention_of, model_of, translated_of
 
 if TYPE_CHECKING:
     import httpx
@@ -20,6 +22,7 @@ TIMEOUT = 60.0  # seconds for each request
 ATTEMPTS = 3  # of a request that the server refuses because it is busy
 MOST_WAIT = 10.0  # seconds between two attempts
 _BUSY = (429, 503)
+_COPIED = ("name", "architecture", "digest", "precision", "attention", "card")  # of a model
 
 
 class ServerError(EngineError):
@@ -44,12 +47,13 @@ class HttpBackend:
         """Ask a server for its models, and choose one; raise EngineError."""
         client = _client(url, options)
         try:
-            models = (await _ask(client, "GET", "models"))["models"]
-            pair, chosen = _chosen(models, await _ask(client, "GET", "languages"), url, options)
+            models = ModelList.model_validate(await _ask(client, "GET", "models")).models
+            pair, chosen = _chosen(models, await _languages(client), url, options)
         except BaseException:
             await client.aclose()
             raise
-        return cls(client, options, pair, model_of(chosen, pair))
+        own = {name: getattr(chosen, name) for name in _COPIED}
+        return cls(client, options, pair, Model(source=pair.source, target=pair.target, **own))
 
     async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[Translated]:
         """Translate texts, in several requests if they are many."""
@@ -58,7 +62,7 @@ class HttpBackend:
         for first in range(0, len(texts), TEXTS_IN_REQUEST):
             asked = list(texts[first : first + TEXTS_IN_REQUEST])
             answer = await _ask(self._client, "POST", "translate", {**fields, "q": asked})
-            found += [translated_of(answer, number, self._pair) for number in range(len(asked))]
+            found += _translated(TranslateResponse.model_validate(answer), self._pair)
         return found
 
     async def attention(
@@ -71,7 +75,7 @@ class HttpBackend:
             fields["target_text"] = target_text
         if pair is not None:
             fields |= {"source": pair.source, "target": pair.target}
-        return attention_of(await _ask(self._client, "POST", "attention", fields))
+        return AttentionResponse.model_validate(await _ask(self._client, "POST", "attention", fields)).value()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -84,11 +88,36 @@ class HttpBackend:
         return fields
 
 
+def _translated(answer: TranslateResponse, asked: Pair) -> Iterator[Translated]:
+    """Yield the texts of the answer to a list of texts."""
+    parts: Any = answer
+    for number, text in enumerate(parts.translatedText):
+
+        def part(name: str, missing: Any = None, number: int = number) -> Any:
+            values = getattr(parts, name)
+            return missing if values is None else values[number]
+
+        detected, details = part("detectedLanguage"), part("details", DetailsSchema(sentences=()))
+        yield Translated(
+            text=text,
+            pair=Pair(detected.language if detected else asked.source, asked.target),
+            alternatives=tuple(part("alternatives", ())),
+            sentences=details.values,
+            quality=mean_quality((each.quality, len(each.source.text)) for each in details.sentences),
+            pivot=details.pivot and details.pivot.value(),
+            warnings=tuple(each.message for each in part("warnings", ())),
+        )
+
+
 async def server_pairs(url: str, options: ConnectOptions) -> list[Pair]:
     """Return the language pairs that a server translates; raise EngineError."""
     async with _client(url, options) as client:
-        languages = await _ask(client, "GET", "languages")
-    return [Pair(each["code"], target) for each in languages for target in each["targets"] if target != each["code"]]
+        languages = await _languages(client)
+    return [Pair(each.code, target) for each in languages for target in each.targets if target != each.code]
+
+
+async def _languages(client: httpx.AsyncClient) -> list[Language]:
+    return [Language.model_validate(each) for each in await _ask(client, "GET", "languages")]
 
 
 def _client(url: str, options: ConnectOptions) -> httpx.AsyncClient:
@@ -101,22 +130,24 @@ def _client(url: str, options: ConnectOptions) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=url.rstrip("/") + "/", timeout=timeout, headers=headers)
 
 
-def _chosen(models: Sequence[Json], languages: Sequence[Json], url: str, options: ConnectOptions) -> tuple[Pair, Json]:
+def _chosen(
+    models: Sequence[ModelSchema], languages: Sequence[Language], url: str, options: ConnectOptions
+) -> tuple[Pair, ModelSchema]:
     """Return the wanted pair, and the model that writes its translations; raise InvalidOption for another choice."""
     source, target, model = options.get("source"), options.get("target"), options.get("model")
-    named = [each for each in models if model in (None, each["name"], each["architecture"])]
+    named = [each for each in models if model in (None, each.name, each.architecture)]
     through = {
-        Pair(each["code"], other): str(pivot)
+        Pair(each.code, other): str(pivot)
         for each in languages
-        for other, pivot in (each.get("pivots") or {}).items()
+        for other, pivot in (each.pivots or {}).items()
         if model is None
     }
-    direct = {Pair(pair["source"], pair["target"]) for each in named for pair in each["pairs"]}
+    direct = {Pair(pair.source, pair.target) for each in named for pair in each.pairs}
     pairs = _fitting(direct, options) or _fitting(through, options)
     if source == "auto" and target is not None:
         pairs = {Pair("auto", target)} if pairs else set()
     if len(pairs) != 1:
-        every = sorted({f"{pair['source']} → {pair['target']}" for each in models for pair in each["pairs"]})
+        every = sorted({f"{pair.source} → {pair.target}" for each in models for pair in each.pairs})
         wanted = "No model" if not pairs else "More than one model"
         raise InvalidOption(
             f"{wanted} of {url} fits; choose with source=, target= and model=. It has {', '.join(every)}."
@@ -132,12 +163,10 @@ def _fitting(pairs: Iterable[Pair], options: ConnectOptions) -> set[Pair]:
     return {each for each in pairs if source in (None, "auto", each.source) and target in (None, each.target)}
 
 
-def _translates(model: Json, pair: Pair, *, only_default: bool) -> bool:
+def _translates(model: ModelSchema, pair: Pair, *, only_default: bool) -> bool:
     return any(
-        pair.source in ("auto", each["source"])
-        and pair.target == each["target"]
-        and (each["default"] or not only_default)
-        for each in model["pairs"]
+        pair.source in ("auto", each.source) and pair.target == each.target and (each.default or not only_default)
+        for each in model.pairs
     )
 
 
@@ -166,7 +195,7 @@ async def _ask(client: httpx.AsyncClient, method: str, path: str, fields: Mappin
     raise error_of(said, response.status_code, _seconds(response.headers.get("retry-after")))
 
 
-def error_of(answer: Json, status: int, retry_after: float) -> EngineError:
+def error_of(answer: Mapping[str, Any], status: int, retry_after: float) -> EngineError:
     """Return the error of the engine that has the answer's code; ServerError for the server's own codes."""
     message, code = str(answer.get("error", "")), answer.get("code")
     for kind in _every(engine.InvalidInput):

@@ -8,8 +8,10 @@ from typing import Any, Literal, cast
 from pydantic_core import to_json
 from starlette.responses import Response
 
+from service.answers.answer import nested
+from service.answers.attention import AttentionMaps, AttentionResponse, ExplainedCell
 from service.api.errors import ApiError, invalid
-from service.api.rendering import REPRESENTATIONS, render_attention, render_cell, render_weights
+from service.api.rendering import REPRESENTATIONS
 from service.api.schemas.attention import SEVERAL_MAPS, AttentionRequest
 from service.engine import AttentionMap, ModelInfo
 from service.figures import exports
@@ -149,18 +151,17 @@ async def drawn(
 
 
 def _json(maps: Sequence[AttentionMap], fields: AttentionRequest) -> bytes:
-    rendered = [render_attention(found) for found in maps]
-    content: dict[str, Any] = rendered[0]
+    shown = [AttentionResponse.of(found) for found in maps]
     if fields.view in SEVERAL_MAPS:
-        content = {"view": fields.view, "maps": rendered}
+        view: Any = fields.view
+        difference = nested(maps[0].weights - maps[1].weights) if fields.view == "compare" else None
+        return AttentionMaps.model_construct(view=view, maps=shown, difference=difference).json_bytes()
     if fields.cell is not None:
-        content["cell"] = _explained(maps[0], *map(int, fields.cell.split(",")))
-    if fields.view == "compare":
-        content["difference"] = render_weights(maps[0].weights - maps[1].weights)
-    return to_json(content)
+        shown[0].cell = _explained(maps[0], *map(int, fields.cell.split(",")))
+    return shown[0].json_bytes()
 
 
-def _explained(found: AttentionMap, row: int, column: int) -> dict[str, Any]:
+def _explained(found: AttentionMap, row: int, column: int) -> ExplainedCell:
     if found.weights.ndim != 2:
         raise invalid("cell is one weight of one head; give layer and head a number, or align", param="cell")
     rows, columns = found.weights.shape
@@ -168,7 +169,7 @@ def _explained(found: AttentionMap, row: int, column: int) -> dict[str, Any]:
         raise invalid(
             f"there is no cell {row},{column}: there are {rows} rows and {columns} columns, from 0", param="cell"
         )
-    return render_cell(found, row, column)
+    return ExplainedCell.of(found, row, column)
 
 
 _FILES: dict[str, Callable[[Sequence[AttentionMap], AttentionRequest], bytes]] = {

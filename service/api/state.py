@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from service.answers.translation import WarningCode, WarningSchema
 from service.api.languages import LanguageDetection, language_name
 from service.bundle.repository import Change
 from service.detection import Guess
@@ -130,7 +131,7 @@ class Service:
         """
         return [self.registry.resolve(*leg, model) for leg in self.languages.legs(source, target)]
 
-    def failure_warnings(self, pair: Pair, model: str | None) -> list[dict[str, Any]]:
+    def failure_warnings(self, pair: Pair, model: str | None) -> list[WarningSchema]:
         """Return a warning for each model that has failed, so that another one translates a pair in its place."""
         if model:
             return []
@@ -158,18 +159,18 @@ class Service:
 
     async def language_warnings(
         self, texts: Sequence[str], doubted: Sequence[bool], source: str | None
-    ) -> list[list[dict[str, Any]]]:
+    ) -> list[list[WarningSchema]]:
         """Return the warnings about the language of each doubted text; `source` is None if it was to be detected."""
         found = await self.detection.other_languages(texts, doubted, source, self.languages)
         return [[] if language is None else [warning_of(language, source)] for language in found]
 
 
-def warning(code: str, message: str, language: str | None = None, model: str | None = None) -> dict[str, Any]:
+def warning(code: WarningCode, message: str, language: str | None = None, model: str | None = None) -> WarningSchema:
     """Return something that a reader of the translation should know."""
-    return {"code": code, "message": message, "language": language, "model": model}
+    return WarningSchema(code=code, message=message, language=language, model=model)
 
 
-def warning_of(language: str, source: str | None) -> dict[str, Any]:
+def warning_of(language: str, source: str | None) -> WarningSchema:
     """Return the warning that a text seems to be in a language, not in `source`; None: in none of the served ones."""
     begins = f"The text seems to be in {language_name(language)}"
     if source is None:

@@ -133,10 +133,13 @@ from service.engine.types import PivotText as PivotText
 from service.engine.types import Search as Search
 from service.engine.types import SentenceDetail as SentenceDetail
 from service.engine.types import SentenceQuality as SentenceQuality
+from service.engine.types import TargetPath as TargetPath
 from service.engine.types import Token as Token
 from service.engine.types import TokenOrWord as TokenOrWord
 from service.engine.types import Translation as Translation
 from service.engine.types import TranslationOptions as TranslationOptions
+from service.engine.types import ValuePath as ValuePath
+from service.engine.types import ViewKind as ViewKind
 from service.engine.types import Word as Word
 from service.engine.types import mean_quality as mean_quality
 from service.engine.values.terms import Glossary as Glossary

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from pydantic_core import to_json
 
+from service.answers.answer import finite
 from service.api.errors import invalid
-from service.api.rendering import finite
 from service.api.request_body import SIZE, Tensor, as_bytes
 from service.api.schemas.inference import InferenceParameters, InferenceRequest
 from service.engine import (

@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.answers.attention import AttentionMaps, AttentionResponse, BertvizAttention
 from service.api.attention_formats import cache_key, check_digests, naming_of, other_contents, represent
 from service.api.attention_job import Job, job_of
 from service.api.checks import check_characters
@@ -17,10 +18,7 @@ from service.api.errors import invalid
 from service.api.etag import tagged
 from service.api.openapi import errors_of
 from service.api.schemas.attention import (
-    AttentionMaps,
     AttentionRequest,
-    AttentionResponse,
-    BertvizAttention,
 )
 from service.api.state import Service
 from service.engine import AttentionMap, AttentionOptions, Pair, Translates, check_room, kept

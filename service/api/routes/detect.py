@@ -4,9 +4,10 @@ from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import JSONResponse
 
+from service.answers.translation import DetectionSchema
 from service.api.checks import check_texts
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
-from service.api.schemas.common import ApiKey, DetectionSchema, Fields, Texts
+from service.api.schemas.common import ApiKey, Fields, Texts
 from service.detection import average
 
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)

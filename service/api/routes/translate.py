@@ -3,11 +3,12 @@
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from service.answers.translation import TranslateResponse
 from service.api.checks import AUTO, check_languages, check_texts, search_options, served_pair, shortened
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import ApiError, invalid
 from service.api.openapi import errors_of
-from service.api.schemas.translate import FORMATS, TranslateRequest, TranslateResponse
+from service.api.schemas.translate import FORMATS, TranslateRequest
 from service.api.translation import Job, respond, run_job
 from service.engine import Languages
 from service.settings import Settings

@@ -1,25 +1,21 @@
 """The shapes of /attention."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
+from service.answers.attention import MOST_MODELS
 from service.api.schemas.common import (
     Accepts,
     Decoding,
     FigureRequest,
-    Points,
-    Schema,
-    SideSchema,
     Text,
-    TokenSchema,
     Trimmed,
     as_whole,
 )
 
 Format = Literal["json", "svg", "png", "html", "csv", "npz", "vega", "bertviz", "pharaoh"]
 CELL = r"^[0-9]{1,4},[0-9]{1,4}$"
-MOST_MODELS = 12
 SEVERAL_MAPS = ("compare", "contrast", "models")  # views
 DIGESTS = rf"^sha256:[0-9a-f]{{12,64}}(,sha256:[0-9a-f]{{12,64}}){{0,{MOST_MODELS - 1}}}$"
 MODELS = rf"^[^,]{{1,64}}(,[^,]{{1,64}}){{0,{MOST_MODELS - 1}}}$"
@@ -131,140 +127,3 @@ class AttentionRequest(FigureRequest, Decoding):
     def digests(self) -> tuple[str, ...]:
         """Return the digests of the wanted models."""
         return tuple(self.digest.split(",")) if self.digest else ()
-
-
-class ExplainedCell(Schema):
-    """One weight with every number that it is made of."""
-
-    row: int
-    column: int
-    masked: bool
-    score: float | None = Field(description="`scale` times `sum`; null where the position is masked")
-    weight: float | None
-    sum: float | None = Field(None, description="The sum of `terms`")
-    query: list[float] | None = None
-    key: list[float] | None = None
-    terms: list[float] | None = Field(
-        None, description="By dimension: query times key, or with `additive` energy times tanh(query + key); absent "
-        "for a score without dimensions"
-    )  # fmt: skip
-    energy: list[float] | None = Field(None, description="v of the additive score vᵀ tanh(query + key)")
-
-
-class NextToken(Schema):
-    """A token that may follow, as the search saw it before its rules (repetition, least length, values)."""
-
-    id: int
-    piece: str = Field(description="Spelling in the vocabulary")
-    logprob: float
-
-
-class ConsideredHypothesis(Schema):
-    """A hypothesis that the search considered: another one and one more token."""
-
-    parent: int | None = Field(description="Index of the hypothesis that it continues; null for the first, empty one")
-    step: int | None = Field(description="The step that considered it, from 0; a row of `weights`")
-    id: int
-    piece: str = Field(description="Spelling of its last token in the vocabulary")
-    logprob: float = Field(description="Of its last token, as the search saw it")
-    total: float = Field(description="The sum of its log-probabilities")
-    outcome: Literal["live", "finished", "pruned"] = Field(
-        description="`live`: it stayed in the beam; `finished`: a complete translation; `pruned`: it left the beam"
-    )
-    score: float | None = Field(None, description="Of a finished one: `total` / tokens ** length_penalty")
-    next: list[NextToken] | None = Field(None, description="The five likeliest next tokens of a live one")
-
-
-class SearchSchema(Schema):
-    """A whole beam search."""
-
-    beam_size: int
-    length_penalty: float
-    shortlist: bool = Field(
-        description="Whether the probabilities are over the words of a shortlist instead of the whole vocabulary, so "
-        "that they are a little larger than those of `token_logprobs`"
-    )
-    hypotheses: list[ConsideredHypothesis]
-    best: list[int] = Field(description="The way to the translation: indices of hypotheses, the empty one first")
-
-
-class AttentionResponse(Schema):
-    """Attention weights with their axes named."""
-
-    model: str = Field(description="The model whose weights these are")
-    ensemble: str | None = Field(
-        None, description="The ensemble that the model is a member of; translation, scores and digest are those of it"
-    )  # fmt: skip
-    digest: str = Field(description="SHA-256 of the model's manifest")
-    kind: Literal["cross", "encoder", "decoder", "occlusion"]
-    layer: str | int
-    head: str | int
-    step: Literal["produce", "consume"] | None = Field(
-        description="The step of the decoder that a row belongs to: `produce`, the one that writes the row's token, or "
-        "`consume`, the next one, which reads it (`layer=head=align` of a model that aligns there); null for "
-        "`kind=encoder`"
-    )  # fmt: skip
-    source: SideSchema
-    target: SideSchema
-    axes: list[str] = Field(description='Names of the axes of `weights`; for `all`, `"layer"` and `"head"` come first')
-    weights: list[Any] = Field(
-        description="Nested in the order of `axes`; `step` says which step a row belongs to. With `consume` the "
-        "row of the last token is null in every column: no step reads that token"
-    )
-    columns: list[TokenSchema] | None = Field(
-        None, description="Only for `kind=decoder`: the tokens that were read, which begin with `<s>`; and for "
-        "`kind=occlusion`: the parts of the source that were removed"
-    )  # fmt: skip
-    path: Literal["search", "canonical", "ids"] = Field(
-        "search",
-        description="Where the tokens of the target come from: the `search`, the `canonical` segmentation of a given "
-        "text (also of a text in which nothing is translated), or the given `ids`",
-    )
-    score: float
-    quality: float | None = Field(
-        None,
-        description="Probability that a reader would call the model's own translation usable; null for a given one, "
-        "and if the model gives none",
-    )
-    token_logprobs: list[float]
-    token_ranks: list[int] = Field(description="1: the model's own first choice at that step")
-    alignment: Points
-    stage: Literal["scores"] | None = None
-    scores: list[Any] | None = Field(
-        None, description="With `stage=scores`, nested like `weights`, which are their softmax in each row; null where "
-        "a position is masked"
-    )  # fmt: skip
-    score_function: Literal["dot", "scaled_dot", "additive", "other"] | None = None
-    normalisation: Literal["softmax", "local", "hard"] | None = Field(
-        None, description="What makes weights of scores: a softmax, one in a window, or the choice of the largest"
-    )
-    scale: float | None = Field(None, description="A score of a product is `scale` times the sum of its terms")
-    cell: ExplainedCell | None = None
-    search: SearchSchema | None = Field(None, description="With `view=steps`")
-
-
-class AttentionMaps(Schema):
-    """Several maps of the same text: two, or for `view=models` any number of models."""
-
-    view: Literal["compare", "contrast", "models"]
-    maps: list[AttentionResponse] = Field(min_length=1, max_length=MOST_MODELS)
-    difference: list[Any] | None = Field(
-        None, description="For `compare`: the weights of the first map minus those of the second"
-    )
-
-
-class BertvizAttention(Schema):
-    """For `format=bertviz`: every layer and head, under BertViz's names."""
-
-    model_config = ConfigDict(protected_namespaces=(), extra="forbid")
-
-    model: str
-    digest: str
-    encoder_tokens: list[str] | None = None
-    decoder_tokens: list[str] | None = None
-    decoder_tokens_are: Literal["output", "input"] | None = Field(
-        None, description="Whether a row has the token that its step writes (cross-attention) or reads (decoder)"
-    )
-    cross_attention: list[Any] | None = None
-    encoder_attention: list[Any] | None = None
-    decoder_attention: list[Any] | None = None

@@ -213,44 +213,6 @@ class FigureRequest(Fields):
     scale: float = Field(1.0, ge=0.25, le=4, description="Pixels of a PNG for each pixel of the SVG")
 
 
-class TokenSchema(Schema):
-    """A token, or with `tokens=word` a word, and its range in the text."""
-
-    id: int | None = Field(None, description="Number in the vocabulary; absent for a word")
-    ids: list[int] | None = Field(None, description="Of a word only: the numbers of its tokens in the vocabulary")
-    text: str = Field(description="Exactly the text between `start` and `end`; empty for special tokens")
-    piece: str = Field(description="Spelling in the vocabulary; of a word, those of its tokens, joined")
-    start: int = Field(description="First code point")
-    end: int = Field(description="Code point after the last")
-    special: str | None = Field(None, description='`"</s>"` for the end token; absent for others')
-
-
-Points = list[Annotated[list[int], Field(min_length=2, max_length=2)]]  # of an alignment
-
-
-class SideSchema(Schema):
-    """One side of a sentence pair."""
-
-    text: str
-    tokens: list[TokenSchema]
-
-
-class PivotSchema(Schema):
-    """The text between the two legs of a translation."""
-
-    language: str
-    text: str = Field(description="The translation of the text into the pivot language")
-    model: str
-    digest: str
-
-
-class DetectionSchema(Schema):
-    """A language and its confidence."""
-
-    confidence: float = Field(ge=0, le=100)
-    language: str
-
-
 class ErrorBody(Schema):
     """The body of every error."""
 
@@ -258,16 +220,3 @@ class ErrorBody(Schema):
     code: str = Field(description="A stable word for programs")
     request_id: str = Field(description="Also in the header X-Request-ID and in the server's log")
     param: str | None = Field(None, description="The field that is wrong, if it is one field")
-
-
-class WarningSchema(Schema):
-    """Something that a reader of the translation should know."""
-
-    code: Literal["source_language", "unknown_language", "default_model_failed", "formality"] = Field(
-        description="`source_language`: the text seems to be in another language than `source`; `unknown_language`: "
-        "for `source=auto`, in none that is served; `default_model_failed`: another model has translated instead; "
-        "`formality`: not all sentences have the forms that were asked for"
-    )
-    message: str = Field(description="A sentence for people")
-    language: str | None = Field(description="The language that the text seems to be in; null for other warnings")
-    model: str | None = Field(description="The model that has translated instead; null for other warnings")

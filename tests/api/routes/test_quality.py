@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.api.rendering import render_sentence
+from service.answers.translation import SentenceSchema
 from service.api.state import Service
 from service.engine.types import SentenceDetail, Token
 from tests.support.api_client import Client
@@ -112,7 +112,7 @@ def test_a_sentence_says_what_it_has_lost_and_which_words_are_linked() -> None:
         word_alignment=((1, 0), (2, 1)),
         lost=("Two",),
     )
-    rendered = render_sentence(sentence)
+    rendered = SentenceSchema.of(sentence).model_dump(mode="json", exclude_defaults=True)
     assert rendered["lost"] == ["Two"]
     assert "added" not in rendered
     assert rendered["coverage"] == {"source": 0.5, "target": 1.0}
