@@ -23,7 +23,7 @@ DECOYS = ("service", "training")
 def serving(models: Path) -> Iterator[str]:
     """Yield the address of a server of the installed program."""
     program = Path(sys.executable).with_name("translucent")
-    variables = {**os.environ, "TRANSLUCENT_PORT": "0", "TRANSLUCENT_LOG_FORMAT": "json"}
+    variables = {**os.environ, "TRANSLUCENT_PORT": "0"}
     command = [str(program), "serve", "--models-dir", str(models)]
     server = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:

@@ -24,7 +24,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_defaults_are_those_of_the_contract() -> None:
     settings = load_settings()
-    assert (settings.character_limit, settings.batch_limit, settings.body_limit) == (100_000, 128, 1_048_576)
+    assert (settings.character_limit, settings.body_limit) == (100_000, 1_048_576)
     assert settings.port == 8000
     assert settings.max_rows == "auto"
     assert settings.cors_origin == "*"
@@ -62,7 +62,6 @@ def test_nothing_is_read_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch)
         ("TRANSLUCENT_HOST", "", "a host name or an IP address"),
         ("TRANSLUCENT_REQUIRE_KEY", "true", "true needs TRANSLUCENT_API_KEYS_FILE"),
         ("TRANSLUCENT_RATE_LIMIT", "many", "a number and `/second`"),
-        ("TRANSLUCENT_BODY_TIMEOUT_SECONDS", "0", "a number above 0"),
         ("TRANSLUCENT_TRUSTED_PROXIES", "example.org", "addresses and networks"),
     ],
 )
@@ -83,7 +82,6 @@ def test_a_wrong_value_names_variable_value_and_what_is_accepted(
         ("TRANSLUCENT_ADMIN_TOKEN", "s3cret", "at least 16 letters, digits and signs"),
         ("TRANSLUCENT_METRICS_TOKEN", "s3cret-with spaces in it", "at least 16 letters, digits and signs"),
         ("TRANSLUCENT_METRICS_TOKEN", "s3cret-é-with-more-letters", "at least 16 letters, digits and signs"),
-        ("TRANSLUCENT_RATE_LIMIT_STORAGE", "redis+tls://:s3cret@host/0", "redis:// or rediss://"),
     ],
 )
 @pytest.mark.parametrize("in_a_file", [False, True])
@@ -109,7 +107,6 @@ def test_a_secret_that_is_not_accepted_is_not_shown(
 SECRETS: dict[str, Any] = {
     "metrics_token": "s3cret-of-the-metrics",
     "admin_token": "s3cret-of-the-operator",
-    "rate_limit_storage": "redis://:s3cret@redis:6379/0",
 }
 
 
@@ -155,14 +152,6 @@ def test_settings_can_be_printed_without_their_secrets() -> None:
     assert settings.admin_token.get_secret_value() == SECRETS["admin_token"]
     for shown in (repr(settings), str(settings), settings.model_dump_json(), str(settings.model_dump())):
         assert "s3cret" not in shown
-
-
-def test_every_decode_thread_needs_rows_for_the_widest_beam(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRANSLUCENT_INTER_THREADS", "4")
-    assert load_settings().inter_threads == 4
-    monkeypatch.setenv("TRANSLUCENT_MAX_ROWS", "31")
-    with pytest.raises(SettingsError, match="at least 8 for each of TRANSLUCENT_INTER_THREADS"):
-        load_settings()
 
 
 def test_an_unknown_variable_is_an_error_with_a_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:

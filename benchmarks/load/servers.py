@@ -15,6 +15,14 @@ from typing import NamedTuple
 
 from benchmarks.corpora import ROOT
 
+MANY_CONNECTIONS = """
+from service.cli.main import main
+from service.server import exposure
+
+exposure.MOST_CONNECTIONS = 60_000
+main()
+"""
+
 
 class Server(NamedTuple):
     """A running service."""
@@ -45,13 +53,13 @@ def serving(name: str, bundles: list[Path], device: str = "cpu", **settings: str
         if kind == "translucent":
             environment |= {"TRANSLUCENT_MODELS_DIR": folder, "TRANSLUCENT_LOG_LEVEL": "warning"}
             # All of the load comes from one address.
-            environment |= {"TRANSLUCENT_CONNECTION_LIMIT": "60000", "TRANSLUCENT_TRUSTED_PROXIES": "127.0.0.1"}
+            environment |= {"TRANSLUCENT_TRUSTED_PROXIES": "127.0.0.1"}
             if variant != "cached":  # the sentences of a measurement come again and again
                 environment |= {"TRANSLUCENT_CACHE_MB": "0"}
             if variant.startswith("x"):
                 environment |= {"TRANSLUCENT_ENGINE_PROCESSES": variant[1:]}
             environment |= {"TRANSLUCENT_DEVICE": device} | settings
-            command = [sys.executable, "-m", "service", "serve", "--port", str(port)]
+            command = [sys.executable, "-c", MANY_CONNECTIONS, "serve", "--port", str(port)]
         else:
             workers = variant.removeprefix("x") or "0"
             command = [sys.executable, "-m", "benchmarks.load.ctranslate2_server", str(bundles[0])]

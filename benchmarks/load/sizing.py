@@ -54,7 +54,11 @@ CASES = (
     Case("one recurrent network", ("bahdanau-en-fr",), model="bahdanau-en-fr"),
     Case("all five", PAIRS),
     Case("all five", PAIRS, cores=2),
-    Case("all five, `TRANSLUCENT_LOAD=lazy`, one in use", PAIRS, settings={"TRANSLUCENT_LOAD": "lazy"}),
+    Case(
+        "all five, `TRANSLUCENT_MEMORY_LIMIT_MB`, one in use",
+        PAIRS,
+        settings={"TRANSLUCENT_MEMORY_LIMIT_MB": "4096"},
+    ),
 )
 
 

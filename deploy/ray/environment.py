@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 OURS = ("TRANSLUCENT_", "OTEL_")
 # Those of service.settings, and the headers that OpenTelemetry's exporter authenticates with.
-SECRETS = ("TRANSLUCENT_METRICS_TOKEN", "TRANSLUCENT_ADMIN_TOKEN", "TRANSLUCENT_RATE_LIMIT_STORAGE")
+SECRETS = ("TRANSLUCENT_METRICS_TOKEN", "TRANSLUCENT_ADMIN_TOKEN")
 HEADERS = "_HEADERS"
 
 
@@ -22,7 +22,5 @@ def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Return whether a variable holds a secret; the address of a Redis without a password is not secret."""
-    if name == "TRANSLUCENT_RATE_LIMIT_STORAGE":
-        return "@" in value
+    """Return whether a variable holds a secret."""
     return bool(value) and (name in SECRETS or (name.startswith("OTEL_") and name.endswith(HEADERS)))

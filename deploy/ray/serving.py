@@ -3,8 +3,8 @@
     python -m deploy.ray.serving --host 0.0.0.0 --port 8000      or:      cd deploy/ray && serve run serving:app
 
 Settings are the TRANSLUCENT_ variables of docs/settings.md, taken from the environment of this command; address and
-port are Ray's business. How many replicas: RAY_REPLICAS, or RAY_MIN_REPLICAS and RAY_MAX_REPLICAS. With several
-replicas, rate limits need TRANSLUCENT_RATE_LIMIT_STORAGE=redis://…. Secrets are given as files, because Ray shows the
+port are Ray's business. How many replicas: RAY_REPLICAS, or RAY_MIN_REPLICAS and RAY_MAX_REPLICAS. Each
+replica counts rate limits by itself. Secrets are given as files, because Ray shows the
 environment of its workers: see deploy.ray.environment.
 """
 

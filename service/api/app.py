@@ -40,6 +40,8 @@ from service.documents.sandbox.reader import DocumentReader
 from service.documents.translating import WindowTimeouts
 from service.figures.renderer import FigureRenderer
 
+JOB_RETENTION_SECONDS = 86_400.0  # from the end of a job; then its files are deleted, because they hold texts
+MOST_BYTES_OF_JOBS = 2048 * MIB  # and at most half of the disk: other programs need it, and so does this one
 MOST_JOBS = 1000  # that are kept at one time, finished ones included
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -50,7 +52,7 @@ async def no_lifespan(_app: FastAPI) -> AsyncIterator[None]:
     yield
 
 
-def application_lifespan(limits: RateLimits, service: Service, lifespan: Lifespan) -> Lifespan:
+def application_lifespan(service: Service, lifespan: Lifespan) -> Lifespan:
     """Return a lifespan that also loads the language detector, runs jobs, and closes the application's resources."""
 
     @asynccontextmanager
@@ -59,12 +61,11 @@ def application_lifespan(limits: RateLimits, service: Service, lifespan: Lifespa
             async with lifespan(app):
                 # In a thread, so that only requests for detection within the first second wait for it.
                 loading = asyncio.create_task(service.load_detection())
-                if service.settings.documents:
+                if service.settings.max_file_mb:
                     app.state.jobs.start()
                 yield
                 await app.state.jobs.stop()
                 await asyncio.wait([loading])
-            await limits.close()
             if service.tracing is not None:
                 await asyncio.to_thread(service.tracing.close)
         finally:
@@ -97,16 +98,11 @@ def methods_of(routers: Iterable[APIRouter]) -> dict[str, tuple[str, ...]]:
 def job_runner(service: Service) -> JobRunner:
     """Return the jobs of one service."""
     settings = service.settings
-    room = settings.jobs_max_mb * MIB
-    if settings.jobs_dir is None:  # other programs need the temporary folder, and so does this one
-        with contextlib.suppress(OSError):  # there is no such folder: each document is told so
-            room = min(room, shutil.disk_usage(temporary_folder()).total // 2)
-    store = JobStore(settings.jobs_dir, Room(MOST_JOBS, room), settings.job_retention_seconds)
-    options = RunnerOptions(
-        limits_of(settings),
-        WindowTimeouts(window_seconds=settings.request_timeout_seconds),
-        values=settings.values,
-    )
+    room = MOST_BYTES_OF_JOBS
+    with contextlib.suppress(OSError):  # there is no such folder: each document is told so
+        room = min(room, shutil.disk_usage(settings.jobs_dir or temporary_folder()).total // 2)
+    store = JobStore(settings.jobs_dir, Room(MOST_JOBS, room), JOB_RETENTION_SECONDS)
+    options = RunnerOptions(limits_of(settings), WindowTimeouts(window_seconds=settings.request_timeout_seconds))
     reader = DocumentReader(partial(service.metrics.count, "document_processes_lost"))
     return JobRunner(store, ServiceEngine(service), options, reader)
 
@@ -122,13 +118,10 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
         if settings.api_keys_file is None
         else KeyRing(settings.api_keys_file, on_read=partial(service.metrics.show, "api_keys_readable"))
     )
-    limits = RateLimits(
-        settings.rate_limit_storage.get_secret_value(), partial(service.metrics.count, "rate_limit_storage_failures")
-    )
     # Without the framework's own /docs, which would load its code from another server.
     app = Application(
         title="Translucent",
-        lifespan=application_lifespan(limits, service, lifespan),
+        lifespan=application_lifespan(service, lifespan),
         openapi_url=None,
         # The framework's traces would hold query strings, which contain texts of users; see service.tracing.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
@@ -148,6 +141,6 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     install_error_handlers(app)
     install_openapi(app)
     app.add_middleware(DirectDispatch, routes=translate.router.routes)
-    app.add_middleware(BodyMiddleware, service=service, access=AccessRules(settings, keys, limits))
+    app.add_middleware(BodyMiddleware, service=service, access=AccessRules(settings, keys, RateLimits()))
     app.add_middleware(RequestLogMiddleware, service=service)  # added last: outermost
     return app

@@ -46,7 +46,7 @@ def job_of(fields: AttentionRequest, known: Languages, settings: Settings) -> Jo
         target_ids=_ids(fields.target_ids),
         source_ids=_ids(fields.source_ids),
         member=fields.member,
-        translation=search_options(fields, settings),
+        translation=search_options(fields),
     )
     return Job(fields.text, fields.target_text, pair, options, before)
 

@@ -10,13 +10,14 @@ from service.engine import Languages, Pair, TranslationOptions
 from service.settings import Settings
 
 AUTO = "auto"
+BATCH_LIMIT = 128  # texts in one list; all of them together must also fit the largest body
 SHOWN_CHARACTERS = 40  # of what a caller sent, in an error
 
 
 def check_texts(texts: Sequence[str], settings: Settings) -> None:
     """Raise ApiError if a list has too many texts, or one of them too many characters."""
-    if len(texts) > settings.batch_limit:
-        raise invalid(f"request ({len(texts)}) exceeds text limit ({settings.batch_limit})", "batch_limit")
+    if len(texts) > BATCH_LIMIT:
+        raise invalid(f"request ({len(texts)}) exceeds text limit ({BATCH_LIMIT})", "batch_limit")
     check_characters(texts, settings)
 
 
@@ -72,9 +73,9 @@ def named_pair(source: str, target: str, known: Languages, model: str | None = N
     return served_pair(source, target, known, model)
 
 
-def search_options(fields: Search, settings: Settings, **more: Any) -> TranslationOptions:
+def search_options(fields: Search, **more: Any) -> TranslationOptions:
     """Return the options of a translation: those of a request, and more; its glossary needs its pair first."""
-    return TranslationOptions.of(fields, **{"values": fields.values or settings.values, "glossary": None, **more})
+    return TranslationOptions.of(fields, **{"values": fields.values or "localize", "glossary": None, **more})
 
 
 def shortened(value: str) -> str:

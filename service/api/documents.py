@@ -102,7 +102,7 @@ class ServiceEngine:
 
 async def jobs_if_offered(request: Request) -> JobRunner:
     """Return the jobs; raise ApiError if the operator has switched documents off, in LibreTranslate's words."""
-    if not request.app.state.service.settings.documents:
+    if not request.app.state.service.settings.max_file_mb:
         raise ApiError("Files translation are disabled on this server.", status=403, code="not_offered")
     jobs: JobRunner = request.app.state.jobs
     return jobs

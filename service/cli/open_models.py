@@ -53,7 +53,6 @@ class BulkOptions(TextFields):
     precision: Literal["int8", "fp16", "fp32"] | None = None  # None: the fastest that the bundle has for the device
     intra_threads: int = 1  # of ONNX Runtime, inside one run
     max_rows: int = 0  # 0: chosen with the device
-    inter_threads: int = 0  # decode threads; 0 chooses by device and cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def open_models(options: BulkOptions) -> OpenedModels:
     if len(found) > 1:
         _explain_pivot(options, [leg.pair for leg in found], [leg.bundle.manifest.name for leg in found])
     budget = Budget(rows=options.max_rows, queued_sentences=EVERYTHING, queued_tokens=EVERYTHING)
-    settings = EngineSettings(model_settings, WorkerSettings(budget, inter_threads=options.inter_threads))
+    settings = EngineSettings(model_settings, WorkerSettings(budget))
     glossary = _glossary(options, [leg.pair for leg in found])
     legs = [open_translator(leg.bundle, settings).for_pair(*leg.pair) for leg in found]
     details = bool(options.alignments or options.words or options.scores)

@@ -167,7 +167,6 @@ def translate(
         pivot=pivot,
         device=device,
         precision=precision,
-        values=fields["values"],
         intra_threads=intra_threads,
     )
     configure_logging("warning", "console", sys.stderr)
@@ -190,8 +189,7 @@ def translate(
         precision=own.chosen_precision,
         intra_threads=own.intra_threads,
         max_rows=0 if own.max_rows == "auto" else own.max_rows,
-        inter_threads=own.inter_threads,
-        **{**fields, "values": own.values},
+        **{**fields, "values": fields["values"] or "localize"},
     )
     try:
         if documents.are_documents(options.texts):

@@ -67,7 +67,7 @@ class SearchFields:
         About(
             "What becomes of numbers, dates, amounts, addresses, placeholders and other values. `localize`: each "
             "arrives exactly once, written as the target language writes it; `keep`: exactly once, as it is; `off`: "
-            "text as any other. Default: the setting `TRANSLUCENT_VALUES`, `localize`",
+            "text as any other. Default: `localize`",
             "keep",
         ),
     ] = None

@@ -59,7 +59,6 @@ COUNTERS = {
     "http_errors": ("Error answers, by error code", "code"),
     "connections_cut_off": ("Connections that were refused or cut off, by reason", "reason"),
     "log_lines_dropped": ("Log lines of the HTTP process that were dropped, because they were not read in time",),
-    "rate_limit_storage_failures": ("Failed calls to the Redis server that counts requests",),
     "model_changes": ("Bundles that were loaded or unloaded while the server was running, by result", "result"),
     "engine_restarts": ("Engine processes and models that ended and were restarted or given up", "what"),
     "document_processes_lost": (

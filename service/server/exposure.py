@@ -6,6 +6,8 @@ from pathlib import Path
 
 from service.settings import Settings
 
+# One more closes the connection that has been idle longest, or gets 503 if none is idle. More belong behind a proxy.
+MOST_CONNECTIONS = 4096
 SPARE_DESCRIPTORS = 16  # for the listener, documents, and connections that are refused
 
 
@@ -27,21 +29,20 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def possible_connections(settings: Settings) -> int:
-    """Return the limit of connections: that of the settings, or less if the system allows fewer open files."""
+def possible_connections() -> int:
+    """Return the limit of connections: the most, or less if the system allows fewer open files."""
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if allowed == resource.RLIM_INFINITY:
-        return settings.connection_limit
+        return MOST_CONNECTIONS
     free = allowed - len([*Path("/dev/fd").iterdir()]) - SPARE_DESCRIPTORS
-    return max(1, min(settings.connection_limit, free))
+    return max(1, min(MOST_CONNECTIONS, free))
 
 
-def descriptor_warning(settings: Settings, possible: int) -> str | None:
-    """Return a warning if fewer connections are possible than the settings say, else None."""
-    if possible == settings.connection_limit:
+def descriptor_warning(possible: int) -> str | None:
+    """Return a warning if fewer connections are possible than a server holds, else None."""
+    if possible == MOST_CONNECTIONS:
         return None
     return (
         f"the system allows this process {resource.getrlimit(resource.RLIMIT_NOFILE)[0]} open files, so it holds "
-        f"{possible} connections instead of TRANSLUCENT_CONNECTION_LIMIT={settings.connection_limit}: raise the limit "
-        "of open files (ulimit -n), or lower the setting"
+        f"{possible} connections instead of {MOST_CONNECTIONS}: raise the limit of open files (ulimit -n)"
     )

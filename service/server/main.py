@@ -50,18 +50,12 @@ def engine_settings(settings: Settings) -> EngineSettings:
         device=settings.device,
         precision=settings.chosen_precision,
         intra_threads=settings.intra_threads,
-        gpu_memory_mb=settings.gpu_memory_mb,
     )
-    budget = Budget(
-        rows=0 if settings.max_rows == "auto" else settings.max_rows,
-        queued_sentences=settings.max_queued_sentences,
-        queued_tokens=max(Budget().queued_tokens, 64 * settings.max_queued_sentences),
-    )
+    budget = Budget(rows=0 if settings.max_rows == "auto" else settings.max_rows)
     return EngineSettings(
         model=model,
-        worker=WorkerSettings(budget=budget, inter_threads=settings.inter_threads),
-        load_seconds=settings.load_timeout_seconds,
-        lazy=settings.load == "lazy",
+        worker=WorkerSettings(budget=budget),
+        lazy=settings.memory_limit_mb is not None,
         memory_limit=None if settings.memory_limit_mb is None else settings.memory_limit_mb * MEBIBYTE,
         default_models=settings.default_bundles,
         gallery=settings.gallery,
@@ -82,7 +76,7 @@ def serve_models(settings: Settings) -> int:
     Raise BundleError, DeviceUnavailable or TracingError before anything listens.
     """
     metrics = Metrics()
-    configure_logging(settings.log_level, settings.log_format, on_drop=metrics.log_lines_dropped)
+    configure_logging(settings.log_level, on_drop=metrics.log_lines_dropped)
     forget_secrets()
     raise_descriptor_limit()
     prepare_interpreter()
@@ -165,7 +159,7 @@ def engine_host(
         return
     processes = settings.engine_processes
     assert processes != "auto"  # decided before
-    log_style = LogStyle(settings.log_level, settings.log_format)
+    log_style = LogStyle(settings.log_level)
     with EngineCluster(processes, log_style, on_restart, visible_gpus()) as cluster:
         yield (
             cluster.open,

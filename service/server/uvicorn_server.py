@@ -52,7 +52,7 @@ class Server(uvicorn.Server):
         self._listening = asyncio.Event()
         self._addresses: list[str] = []
         settings = service.settings
-        self._connection_limit = possible_connections(settings)
+        self._connection_limit = possible_connections()
         connections = Connections(self._connection_limit, parse_networks(settings.trusted_proxies))
         policy = ConnectionPolicy(connections, functools.partial(service.metrics.count, "connections_cut_off"))
         super().__init__(
@@ -147,7 +147,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Start, and print the address in one line that a program can read."""
         settings = self.service.settings
-        few = descriptor_warning(settings, self._connection_limit)
+        few = descriptor_warning(self._connection_limit)
         for warning in (exposure_warning(settings), few):
             if warning:
                 log.warning(warning)

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from service.engine import DEFAULT_ROWS, MAX_BEAM_SIZE, MOST_SENTENCES
+from service.engine import DEFAULT_ROWS, MOST_SENTENCES
 from service.settings.limits import PREFIX, LimitSettings, setting
 
 DEFAULT_PIVOT = "en"  # on one side of nearly every model
@@ -37,17 +37,11 @@ class Settings(LimitSettings):
         description="Folder with one subfolder for each model bundle; every bundle in it is served",
         json_schema_extra={"accepted": "a folder", "default": "`models/` of the checkout"},
     )
-    load: Literal["eager", "lazy"] = setting(
-        "eager",
-        "When models are loaded: `eager` loads all of them at the start. `lazy` reads their manifests, opens each "
-        "model at its first request, and closes models that are not in use when memory runs short; see "
-        "TRANSLUCENT_MEMORY_LIMIT_MB",
-    )
     memory_limit_mb: int | None = setting(
         None,
-        "Resident memory of the server (all its processes) in MiB above which no further model is opened "
-        "until the least recently used idle one is closed. Without it, open models stay open",
-        "a whole number of at least 64, together with TRANSLUCENT_LOAD=lazy",
+        "Resident memory of the server (all its processes) in MiB that open models may take: manifests are read at the "
+        "start, each model is opened at its first request, and the least recently used idle one is closed before the "
+        "memory is exceeded. Without it all models are loaded at the start and stay",
         shown="none",
         ge=64,
     )
@@ -88,22 +82,7 @@ class Settings(LimitSettings):
     precision: Literal["auto", "int8", "fp16", "fp32"] = setting(
         "auto", "Which graphs of a bundle run: `auto` uses the fastest precision that the bundle has for the device"
     )
-    gpu_memory_mb: int | None = setting(
-        None,
-        "Most memory of a GPU for the weights and results of all models together, in MiB, without what "
-        "CUDA itself takes (some 500); a run that needs more fails",
-        shown="none",
-        ge=64,
-    )
     intra_threads: int = setting(1, "Threads that ONNX Runtime uses inside one run of a model", ge=1, le=256)
-    inter_threads: int = setting(
-        0,
-        "Decode threads of each model; they run batches in parallel and divide the sentences among them. 0 chooses: "
-        "one on a GPU or with one core, otherwise two. With fewer than four cores the second one gets sentences only "
-        "once the first has twelve",
-        ge=0,
-        le=64,
-    )
     engine_processes: Literal["auto"] | Annotated[int, Field(ge=0, le=64)] = setting(
         "auto",
         "Processes that run the models, in addition to the process that answers HTTP. Each of them loads every model, "
@@ -124,18 +103,7 @@ class Settings(LimitSettings):
         "Rows (hypotheses of sentences) that one model decodes together, in each engine process; a sentence with the "
         f"largest beam always fits. `auto` is {MOST_SENTENCES} sentences in each decode thread on a CPU, where more in "
         f"one step are slower, and {DEFAULT_ROWS} rows on a GPU",
-        "auto or a whole number from 8 to 4096, and at least 8 for each of TRANSLUCENT_INTER_THREADS",
-    )
-    max_queued_sentences: int = setting(
-        8192,
-        "Sentences that may wait for each model, in each engine process; when they would be more, new requests get 503",
-        ge=1,
-    )
-    values: Literal["localize", "keep", "off"] = setting(
-        "localize",
-        "What becomes of values (numbers, dates, amounts, addresses, placeholders) if a request does not say: "
-        "`localize` keeps each exactly once, written as the target language writes it; `keep` keeps it as it is; `off` "
-        "translates it like any text",
+        "auto or a whole number from 8 to 4096",
     )
     effort: Literal["usual", "best"] = setting(
         "usual",
@@ -167,24 +135,6 @@ class Settings(LimitSettings):
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "info", "Lowest level of log lines that are written"
     )
-    log_format: Literal["auto", "json", "console"] = setting(
-        "auto", "Format of log lines: `auto` writes plain sentences to a terminal and JSON everywhere else"
-    )
-
-    @field_validator("max_rows")
-    @classmethod
-    def _rows_for_inter_threads(cls, value: int | str, info: ValidationInfo) -> int | str:
-        least = MAX_BEAM_SIZE * info.data.get("inter_threads", 0)
-        if isinstance(value, int) and value < least:
-            raise ValueError(f"{info.data['inter_threads']} decode threads need {least} rows")
-        return value
-
-    @field_validator("memory_limit_mb")
-    @classmethod
-    def _limit_of_open_models(cls, value: int | None, info: ValidationInfo) -> int | None:
-        if value is not None and info.data.get("load") == "eager":
-            raise ValueError("with TRANSLUCENT_LOAD=eager every model stays open")
-        return value
 
     @property
     def pivot_language(self) -> str | None:

@@ -20,7 +20,6 @@ TOKEN_ACCEPTED = (
     f"at least {TOKEN_LENGTH} letters, digits and signs without spaces, for example the output of "
     "`openssl rand -hex 32`"
 )
-STORAGE = re.compile(r"memory://|rediss?://\S+")
 LIMITS_ACCEPTED = "a number and `/second`, `/minute`, `/hour` or `/day`; several are separated by `;`"
 
 
@@ -91,13 +90,6 @@ class AccessSettings(BaseSettings):
     key_rate_limit: str = setting(
         "", "Rate limit of each API key; requests above it get 429", LIMITS_ACCEPTED, shown="none"
     )
-    rate_limit_storage: SecretStr = setting(
-        SecretStr("memory://"),
-        "Where requests are counted: `memory://` counts in each process, a Redis server counts for all replicas "
-        "together",
-        "memory:// or an address that begins with redis:// or rediss://",
-        shown="memory://",
-    )
     trusted_proxies: str = setting(
         "",
         "Addresses and networks of proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` are trusted, "
@@ -111,13 +103,6 @@ class AccessSettings(BaseSettings):
     def _token(cls, value: SecretStr) -> SecretStr:
         if value.get_secret_value() and not TOKEN.fullmatch(value.get_secret_value()):
             raise ValueError("it is too short, or has characters that a header cannot hold")
-        return value
-
-    @field_validator("rate_limit_storage")
-    @classmethod
-    def _storage(cls, value: SecretStr) -> SecretStr:
-        if not STORAGE.fullmatch(value.get_secret_value()):
-            raise ValueError("it names neither memory nor Redis")
         return value
 
     @field_validator("rate_limit", "key_rate_limit")
@@ -151,30 +136,18 @@ class LimitSettings(AccessSettings):
     character_limit: int = setting(
         100_000, "Most characters in one text; the limit applies to each text of a list", ge=1
     )
-    batch_limit: int = setting(128, "Most texts in one list", ge=1)
     request_timeout_seconds: float = seconds(
         120.0,
         "Time for a whole request from the end of its headers: body, queue, translation and drawing; after it the "
         "answer is 504",
     )
-    body_timeout_seconds: float = seconds(
-        30.0, "Time for a client to send the body of a request; after it the answer is 408"
+    max_file_mb: int = setting(
+        10,
+        "Largest document (`/translate_file`, `/jobs`), in MiB; a larger document gets 413. With 0 these routes answer "
+        "403",
+        ge=0,
+        le=1024,
     )
-    load_timeout_seconds: float = seconds(
-        300.0,
-        "Time for a bundle to load, and the same time again to warm up; after it the bundle is refused and the other "
-        "bundles are served",
-    )
-    connection_limit: int = setting(
-        4096,
-        "Most open connections; the next one closes the connection that has been idle longest, or gets 503 if none is "
-        "idle",
-        ge=8,
-    )
-    documents: bool = setting(
-        True, "Translate documents (`/translate_file`, `/jobs`); with false these routes answer 403"
-    )
-    max_file_mb: int = setting(10, "Largest document, in MiB; a larger document gets 413", ge=1, le=1024)
     jobs_dir: Path | None = setting(
         None,
         "Folder of jobs: documents and their translations, which only the server's user can read. Jobs in it survive a "
@@ -182,16 +155,4 @@ class LimitSettings(AccessSettings):
         "server removes when it stops",
         "a folder",
         shown="a temporary folder",
-    )
-    jobs_max_mb: int = setting(
-        2048,
-        "Most disk space of all jobs together, in MiB; when a document does not fit, it gets 503. Without a folder of "
-        "jobs at most half of the disk of the temporary folder",
-        ge=1,
-    )
-    job_retention_seconds: float = setting(
-        86_400.0,
-        "Time after the end of a job in which its result can be fetched; then its files are deleted",
-        ge=60,
-        le=31_536_000,
     )

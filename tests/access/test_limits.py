@@ -1,40 +1,17 @@
-"""Rate limits in memory and in a real Redis."""
+"""Rate limits."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
-from service.access import limits as module
 from service.access.limits import RateLimits, parse_limits
 from service.access.window_storage import WindowStorage
-from tests.support.redis import RedisProcess, needs_redis, running_redis
-
-
-@pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisProcess]:
-    with running_redis(tmp_path_factory.mktemp("redis")) as server:
-        yield server
-
-
-@pytest.fixture(params=["memory", pytest.param("redis", marks=needs_redis)])
-def uri(request: pytest.FixtureRequest) -> str:
-    return "memory://" if request.param == "memory" else str(request.getfixturevalue("redis").uri)
-
-
-@pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the storage more time, so that a busy machine does not make it look dead."""
-    monkeypatch.setattr(module, "STORAGE_TIMEOUT_SECONDS", 5.0)
 
 
 @pytest.fixture
-async def limits(uri: str) -> AsyncIterator[RateLimits]:
-    limits = RateLimits(uri)
-    yield limits
-    await limits.close()
+def limits() -> RateLimits:
+    return RateLimits()
 
 
 async def test_a_client_gets_its_calls_and_no_more(limits: RateLimits) -> None:
@@ -93,35 +70,6 @@ async def test_all_limits_of_a_client_hold(limits: RateLimits) -> None:
     exceeded = await limits.count("both", rule)
     assert exceeded is not None
     assert exceeded.limit == "2 requests in 1 hour"
-
-
-@needs_redis
-async def test_calls_at_the_same_time_to_two_replicas_are_counted_together(redis: RedisProcess) -> None:
-    replicas = [RateLimits(redis.uri), RateLimits(redis.uri)]
-    rule = parse_limits("20/hour")
-    answers = await asyncio.gather(*(replicas[number % 2].count("key:shared", rule) for number in range(60)))
-    assert answers.count(None) == 20
-    for replica in replicas:
-        await replica.close()
-
-
-@needs_redis
-async def test_without_redis_a_process_counts_alone_until_it_is_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "STORAGE_PAUSE_SECONDS", 0.2)
-    failures: list[float] = []
-    rule = parse_limits("2/hour")
-    with running_redis(tmp_path) as server:
-        limits = RateLimits(server.uri, lambda: failures.append(time.monotonic()))
-        assert await limits.count("key:a", rule) is None
-        server.stop()
-        assert [await limits.count("key:a", rule) is None for _ in range(4)] == [True, True, False, False]
-        assert 1 <= len(failures) <= 4
-        server.start()
-        await asyncio.sleep(0.3)
-        assert [await limits.count("key:a", rule) is None for _ in range(3)] == [True, True, False]
-        await limits.close()
 
 
 def test_limits_are_checked() -> None:

@@ -14,7 +14,7 @@ from tests.support.fake_engine import DummyRegistry, service_of
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(character_limit=1000, batch_limit=5, body_limit=20_000)
+    return Settings(character_limit=1000, body_limit=20_000)
 
 
 @pytest.fixture

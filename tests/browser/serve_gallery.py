@@ -126,6 +126,6 @@ class GalleryRegistry(DummyRegistry):
 
 if __name__ == "__main__":
     settings = load_settings()
-    configure_logging(settings.log_level, settings.log_format)
+    configure_logging(settings.log_level)
     registry = GalleryRegistry(sys.argv[1:] or (*MODELS, "transformer-fr-en"))
     sys.exit(run(service_of(registry, settings)))

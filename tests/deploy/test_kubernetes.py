@@ -93,12 +93,6 @@ def test_the_pod_is_locked_down_and_only_some_may_reach_it(manifests: Manifests)
     assert [rule["from"] for rule in policy["ingress"]] == [[{"podSelector": label}, {"namespaceSelector": label}]]
 
 
-def test_documents_in_progress_fit_into_the_temporary_folder(manifests: Manifests) -> None:
-    [volume] = manifests["Deployment"]["spec"]["template"]["spec"]["volumes"]
-    room = int(volume["emptyDir"]["sizeLimit"].removesuffix("Mi"))
-    assert int(manifests["ConfigMap"]["data"][variable("jobs_max_mb")]) <= room / 2
-
-
 def test_replicas_follow_a_metric_that_the_service_shows(manifests: Manifests) -> None:
     metrics = manifests["HorizontalPodAutoscaler"]["spec"]["metrics"]
     name = next(metric["pods"]["metric"]["name"] for metric in metrics if metric["type"] == "Pods")

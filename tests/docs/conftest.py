@@ -9,5 +9,5 @@ from tests.support.server import running
 
 @pytest.fixture(scope="package")
 def address() -> Iterator[str]:
-    with running("-m", "service", "serve", TRANSLUCENT_LOG_FORMAT="json") as server:
+    with running("-m", "service", "serve") as server:
         yield server.url.partition("://")[2].rstrip("/")

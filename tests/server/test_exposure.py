@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from service.server import exposure
 from service.server.exposure import descriptor_warning, exposure_warning, possible_connections
 from service.settings import Settings
 from tests.support.server import running_dummy
@@ -33,11 +34,12 @@ def test_an_open_server_is_warned_about(settings: dict[str, Any], warned: bool) 
         assert "TRANSLUCENT_RATE_LIMIT" in warning
 
 
-def test_a_limit_of_open_files_that_is_too_low_is_warned_about() -> None:
+def test_a_limit_of_open_files_that_is_too_low_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    few, many = Settings(connection_limit=8), Settings(connection_limit=allowed)
-    assert descriptor_warning(few, possible_connections(few)) is None
-    assert f"{allowed} open files" in (descriptor_warning(many, possible_connections(many)) or "")
+    for connections, warned in ((8, False), (allowed, True)):
+        monkeypatch.setattr(exposure, "MOST_CONNECTIONS", connections)
+        warning = descriptor_warning(possible_connections())
+        assert warned == (f"{allowed} open files" in (warning or ""))
 
 
 def test_the_warning_is_one_line_at_the_start() -> None:

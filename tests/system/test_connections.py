@@ -266,7 +266,7 @@ def test_an_upgrade_is_answered_as_if_it_had_not_been_asked_for_and_not_logged(s
 
 
 def test_addresses_have_a_share_and_a_full_server_closes_what_has_been_idle_for_longest() -> None:
-    limits = {"FAKE_LIMITS": '{"address_limit": 3}', "TRANSLUCENT_CONNECTION_LIMIT": "8"}
+    limits = {"FAKE_LIMITS": '{"address_limit": 3, "connections": 8}'}
     with running_dummy(**limits) as server, contextlib.ExitStack() as stack:
         idle = [stack.enter_context(connect(server, "127.0.0.2")) for _ in range(3)]
         with connect(server, "127.0.0.2") as one_more:

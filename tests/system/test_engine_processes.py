@@ -129,11 +129,11 @@ TEXTS = [
 
 async def test_configurations_change_no_byte_of_any_answer(tmp_path: Path) -> None:
     write_speaking_bundle(tmp_path / "transformer-en-fr")
-    requests = mixed_requests(TEXTS, 60, max_length=8)  # the toy model rarely ends by itself
+    requests = mixed_requests(TEXTS, 60, max_length=8, values="off")  # the toy model rarely ends by itself
     found: dict[str, list[bytes]] = {}
     for name in ("1 engine process", "3 engine processes, cache"):
         # The toy model writes tokens that its tokenizer lacks, which values cannot be found among.
-        settings = {"TRANSLUCENT_MODELS_DIR": str(tmp_path), "TRANSLUCENT_VALUES": "off", **CONFIGURATIONS[name]}
+        settings = {"TRANSLUCENT_MODELS_DIR": str(tmp_path), **CONFIGURATIONS[name]}
         with running("-m", "service", "serve", "--device", "cpu", **settings) as server:
             found[name] = await answers_of(server.url, requests)
             looked_up = metric(server.url, "cache_sentences_total", result="hit")

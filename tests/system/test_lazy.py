@@ -20,9 +20,9 @@ def ten_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_copies(folder / "transformer-en-fr", tmp_path_factory.mktemp("ten"), LANGUAGES)
 
 
-def lazy_server(folder: Path, **settings: str) -> AbstractContextManager[ServerProcess]:
-    common = {"TRANSLUCENT_MODELS_DIR": str(folder), "TRANSLUCENT_LOAD": "lazy", "TRANSLUCENT_DEVICE": "cpu"}
-    return running("-m", "service", "serve", **common, **settings)
+def lazy_server(folder: Path, limit: int = 1_000_000) -> AbstractContextManager[ServerProcess]:
+    settings = {"TRANSLUCENT_MODELS_DIR": str(folder), "TRANSLUCENT_MEMORY_LIMIT_MB": str(limit)}
+    return running("-m", "service", "serve", "--device", "cpu", **settings)
 
 
 def memory(server: ServerProcess) -> int:
@@ -50,7 +50,7 @@ def test_ten_models_answer_below_a_memory_limit_for_three(ten_models: Path) -> N
         idle = memory(server)
         assert states(url)["fr"] == "ready"
     limit = idle // MEBIBYTE + 30
-    with lazy_server(ten_models, TRANSLUCENT_MEMORY_LIMIT_MB=str(limit)) as server:
+    with lazy_server(ten_models, limit) as server:
         url = server.url
         assert httpx.post(f"{url}/detect", data={"q": "I lost."}).status_code == 200  # loading it has a peak
         most = 0

@@ -62,7 +62,11 @@ def model(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def url(model: str) -> Iterator[str]:
-    settings = {"TRANSLUCENT_LOAD": "lazy", "TRANSLUCENT_DEFAULT_MODELS": model, "TRANSLUCENT_ENGINE_PROCESSES": "1"}
+    settings = {
+        "TRANSLUCENT_MEMORY_LIMIT_MB": "1000000",
+        "TRANSLUCENT_DEFAULT_MODELS": model,
+        "TRANSLUCENT_ENGINE_PROCESSES": "1",
+    }
     with running("-m", "service", "serve", **settings) as server:
         yield server.url
 

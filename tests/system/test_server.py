@@ -102,7 +102,8 @@ def test_a_client_that_expects_to_be_asked_is_refused_before_it_sends(server: Se
 
 
 def test_neither_a_slow_client_nor_a_hanging_engine_is_waited_for() -> None:
-    limits = {"TRANSLUCENT_BODY_TIMEOUT_SECONDS": "0.3", "TRANSLUCENT_REQUEST_TIMEOUT_SECONDS": "0.2"}
+    limits = {"FAKE_LIMITS": '{"body_seconds": 0.3}', "TRANSLUCENT_REQUEST_TIMEOUT_SECONDS": "0.2"}
+    limits["TRANSLUCENT_MAX_FILE_MB"] = "0"  # a large document would have more time
     with running_dummy(30, **limits) as server:
         assert exchanged(server, JSON_HEAD + b"Content-Length: 100\r\n\r\n{").startswith(b"HTTP/1.1 408")
         answer = httpx.post(f"{server.url}/translate", json=TEXT)

@@ -8,6 +8,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from service.api.checks import BATCH_LIMIT
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.documents import (
     DocumentRequest,
@@ -71,13 +72,13 @@ async def get_frontend_settings(service: ServiceDep) -> JSONResponse:
     return JSONResponse(
         {
             "charLimit": settings.character_limit,
-            "batchLimit": settings.batch_limit,
+            "batchLimit": BATCH_LIMIT,
             "frontendTimeout": FRONTEND_TIMEOUT,
             "apiKeys": settings.api_keys_file is not None,
             "keyRequired": settings.require_key,
             "suggestions": False,
-            "filesTranslation": settings.documents,
-            "supportedFilesFormat": supported_extensions() if settings.documents else [],
+            "filesTranslation": settings.max_file_mb > 0,
+            "supportedFilesFormat": supported_extensions() if settings.max_file_mb else [],
             "language": {
                 "source": {"code": "auto", "name": "Auto Detect"},
                 "target": {"code": first, "name": language_name(first)},

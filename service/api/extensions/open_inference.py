@@ -175,7 +175,7 @@ async def infer(info: ModelDep, wanted: InferenceRequest, service: ServiceDep, c
     translator = service.registry.resolve(*pair, info.name)
     with kept([translator]):
         glossary = await context.deadline.wait_for(service.glossary(fields.glossary, pair, [translator]))
-        options = search_options(fields, service.settings, glossary=glossary)
+        options = search_options(fields, glossary=glossary)
         tensors = await context.deadline.wait_for(infer_with(translator, wanted, options, context.deadline.at))
     head = {"model_name": info.name, "model_version": info.version}
     if wanted.id is not None:

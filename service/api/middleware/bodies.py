@@ -25,6 +25,7 @@ from service.documents.format import MIB
 from service.engine import CallStage
 
 BUFFERED = 134_217_728  # bytes of the bodies of all requests at one time; one body always fits
+BODY_TIMEOUT_SECONDS = 30.0  # time for a client to send the body of a request; after it the answer is 408
 SHARE = 4  # one address may use a quarter of the memory for bodies
 LARGE = 200  # bytes of a body; smaller ones never wait for a turn
 QUIET_ROUNDS = 2  # without an arrival: one round accepts a connection, and the next one reads its request
@@ -44,7 +45,7 @@ class BodyMiddleware:
         self.limit = settings.body_limit
         # Of a form with a document: the document, its fields, and the lines between them.
         self.upload_limit = max(self.limit, settings.max_file_mb * MIB + settings.body_limit)
-        self.timeout = settings.body_timeout_seconds
+        self.timeout = max(BODY_TIMEOUT_SECONDS, settings.max_file_mb)  # a document comes with 1 MiB a second
         self.tracing = service.tracing
         self.turns = Turns()
         self.bodies = Bodies(BUFFERED, self.upload_limit)

@@ -40,5 +40,5 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
     if fields.format == "html" and fields.details:
         raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
     source, target = pair or served_pair(fields.source, fields.target, known, fields.model)
-    options = search_options(fields, settings)
+    options = search_options(fields)
     return Job(fields, texts, source, target, options)

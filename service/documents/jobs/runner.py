@@ -35,7 +35,6 @@ from service.engine import (
     NotReady,
     TextTranslator,
     TranslationOptions,
-    ValueHandling,
     kept,
     result_owner,
     trim_memory,
@@ -76,7 +75,6 @@ class RunnerOptions:
     timeouts: WindowTimeouts = field(default_factory=WindowTimeouts)
     slots: int = 2  # jobs that run at one time in this process
     poll_seconds: float = POLL_SECONDS
-    values: ValueHandling = "localize"  # what becomes of numbers, addresses, placeholders and other values
 
 
 class JobRunner:
@@ -244,7 +242,7 @@ class JobRunner:
             progress = Progress(self.store, replace(job, segments=len(segments)), digest_of(legs, glossary))
             if legs:
                 known = await progress.begin()
-                search = TranslationOptions.of(job, values=job.values or self._options.values, glossary=glossary)
+                search = TranslationOptions.of(job, values=job.values or "localize", glossary=glossary)
                 translations = await translate_segments(
                     legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
                 )

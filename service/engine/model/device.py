@@ -23,7 +23,6 @@ class ModelSettings:
     device: Device = "cpu"  # auto: cuda where it works, else cpu with a warning
     precision: str | None = None  # int8, fp16 or fp32; None: the fastest that the bundle has for the device
     intra_threads: int = 1  # threads of ONNX Runtime within one run of one model
-    gpu_memory_mb: int | None = None  # of all models in this process together; None: as much as they need
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,9 +61,6 @@ def open_session(
         load_cuda_libraries()
         recorded = {"enable_cuda_graph": "1"} if allocation == "recorded" else {}
         providers = [(CUDA, {"arena_extend_strategy": "kSameAsRequested"} | recorded), CPU]
-        if settings.gpu_memory_mb is not None:
-            share_memory(CUDA, "Cuda", settings.gpu_memory_mb)
-            options.add_session_config_entry("session.use_env_allocators", "1")
     try:
         session = onnxruntime.InferenceSession(
             graph if isinstance(graph, bytes) else name, options, providers=providers
@@ -87,30 +84,19 @@ def open_recording(
     """Open a graph whose runs CUDA records, or else one whose runs launch every node; return which."""
     if settings.device == "cpu":
         return opened(), False
-    reason = "models share the memory of TRANSLUCENT_GPU_MEMORY_MB, in which a recording would not stay valid"
-    if settings.gpu_memory_mb is None:
-        try:
-            return opened(allocation="recorded"), True
-        except DeviceUnavailable as error:
-            reason = error.message
-    log_once(logging.WARNING, f"each step on the GPU launches its nodes one by one, which takes longer: {reason}")
-    return opened(), False
+    try:
+        return opened(allocation="recorded"), True
+    except DeviceUnavailable as error:
+        log_once(
+            logging.WARNING, f"each step on the GPU launches its nodes one by one, which takes longer: {error.message}"
+        )
+        return opened(), False
 
 
 @functools.cache
 def exact_here() -> bool:
     """Return whether this processor adds up products of eight-bit integers exactly."""
     return products_are_exact(lambda graph: onnxruntime.InferenceSession(graph, providers=[CPU]))
-
-
-@functools.cache
-def share_memory(provider: str, kind: str, megabytes: int) -> None:
-    """Let all sessions of this process that use the environment's allocators share so much memory of a device."""
-    arena = onnxruntime.OrtArenaCfg({"max_mem": megabytes * 2**20, "arena_extend_strategy": 1})  # as requested
-    memory = onnxruntime.OrtMemoryInfo(
-        kind, onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, onnxruntime.OrtMemType.DEFAULT
-    )
-    onnxruntime.create_and_register_allocator_v2(provider, memory, {}, arena)
 
 
 @functools.cache

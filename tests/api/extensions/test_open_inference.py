@@ -112,7 +112,7 @@ async def test_given_translations_are_scored_together(client: Client, registry: 
         {"inputs": [text("a", data=[5])]},
         {"inputs": [text("a", data=[["a"], "b"])]},
         {"inputs": [text("a", data=None)]},
-        {"inputs": [text(*"abcdef")]},
+        {"inputs": [text(*"a" * 129)]},
         {"inputs": [text("a" * 1001)]},
         {"inputs": [text("a"), text("b", "c", name="target_text")]},
         {"inputs": [text("a", "b")], "outputs": [{"name": "attention"}]},

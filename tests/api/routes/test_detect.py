@@ -42,7 +42,7 @@ async def test_detect_refuses_as_translate_does(client: Client) -> None:
     assert (await client.post("/detect", json={"q": "a" * 1001})).json()["code"] == "character_limit"
     for wrong in ([], ["a", 1], {"a": "b"}, 7):
         assert (await client.post("/detect", json={"q": wrong})).status_code == 400
-    assert (await client.post("/detect", json={"q": ["a"] * 6})).json()["code"] == "batch_limit"
+    assert (await client.post("/detect", json={"q": ["a"] * 129})).json()["code"] == "batch_limit"
 
 
 async def test_detect_takes_a_list_and_answers_for_all_of_it(client: Client) -> None:
@@ -102,7 +102,7 @@ async def test_html_keeps_its_tags(client: Client) -> None:
 async def test_the_settings_of_a_page(client: Client) -> None:
     assert (await client.get("/frontend/settings")).json() == {
         "charLimit": 1000,
-        "batchLimit": 5,
+        "batchLimit": 128,
         "frontendTimeout": 200,
         "apiKeys": False,
         "keyRequired": False,

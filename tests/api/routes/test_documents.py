@@ -175,7 +175,7 @@ async def test_a_job_belongs_to_the_key_that_sent_it(tmp_path: Path) -> None:
 
 
 async def test_the_operator_can_switch_documents_off() -> None:
-    async with serving(documents=False) as client:
+    async with serving(max_file_mb=0) as client:
         answers = [await client.post(path, data=PAIR, files=file_of()) for path in ("/translate_file", "/jobs")]
         for answer in (*answers, await client.get("/download_file/x.txt")):
             assert answer.status_code == 403

@@ -139,7 +139,7 @@ async def test_options_reach_the_engine(client: Client, registry: DummyRegistry)
         ({"alternatives": "1.5"}, "Invalid request: alternatives parameter is not a number"),
         ({"alternatives": True}, "Invalid request: alternatives parameter is not a number"),
         ({"alternatives": 8}, "Invalid request: alternatives must be a whole number from 0 to 7"),
-        ({"q": ["a"] * 6}, "Invalid request: request (6) exceeds text limit (5)"),
+        ({"q": ["a"] * 129}, "Invalid request: request (129) exceeds text limit (128)"),
         ({"q": ["a", "b" * 1001]}, "Invalid request: request (1001) exceeds text limit (1000)"),
         ({"source": "zz"}, "zz is not supported"),
         ({"target": "ZZ"}, "zz is not supported"),
@@ -177,11 +177,11 @@ async def test_an_unknown_model_is_404(client: Client) -> None:
 
 
 async def test_checks_come_in_the_order_that_clients_expect(client: Client) -> None:
-    wrong: dict[str, Any] = {"q": ["a" * 1005] * 6, "source": "zz", "target": "yy", "alternatives": "x"}
+    wrong: dict[str, Any] = {"q": ["a" * 1005, *["a"] * 128], "source": "zz", "target": "yy", "alternatives": "x"}
     wrong["format"] = "pdf"
     mended: list[tuple[str, Any, str]] = [
         ("alternatives", 0, "alternatives"),
-        ("q", ["a" * 1005] * 5, "(6) exceeds"),
+        ("q", ["a" * 1005] * 5, "(129) exceeds"),
         ("q", "a", "(1005) exceeds"),
         ("source", "fr", "zz is not supported"),
         ("target", "de", "yy is not supported"),
