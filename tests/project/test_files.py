@@ -92,7 +92,8 @@ def test_the_table_of_settings_is_in_its_page() -> None:
 
 def test_pages_name_only_settings_that_there_are() -> None:
     settings = {f"TRANSLUCENT_{name.upper()}" for name in Settings.model_fields} | {"TRANSLUCENT_API_KEY"}  # of mcp
-    named = {name for page in PAGES for name in re.findall(r"TRANSLUCENT_[A-Z_]*[A-Z]", page.read_text("utf-8"))}
+    pages = (page.read_text("utf-8") for page in PAGES if page.name != "CHANGELOG.md")
+    named = {name for page in pages for name in re.findall(r"TRANSLUCENT_[A-Z_]*[A-Z]", page)}
     assert sorted(name for name in named - settings if name.removesuffix("_FILE") not in settings) == []
 
 
