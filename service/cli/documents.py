@@ -188,6 +188,8 @@ async def _run(files: Sequence[tuple[Path, Path]], opened: OpenedModels, own: Do
                 if format_of(source.name).name == "csv" and not own.header:
                     say(f"the first row of {source} stays as it is; --header translates it, too.")
                 _write(target, await _translated(document, opened, label))
+                if kept := getattr(document, "kept", ()):
+                    say(f"cells that stay, as something finds them by their words: {', '.join(kept)}")
             except DocumentError as error:
                 if len(files) == 1:
                     raise

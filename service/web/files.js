@@ -5,7 +5,7 @@ import { targetFor } from "./choices.js";
 import { $, keep, kept, made } from "./dom.js";
 import { errorOf } from "./errors.js";
 import { faultOfTerms, glossary } from "./glossary.js";
-import { number, t, tn } from "./i18n.js";
+import { number, quoted, t, tn } from "./i18n.js";
 import { formality } from "./requests.js";
 import { AUTO, languageName } from "./session.js";
 import { state } from "./state.js";
@@ -26,11 +26,12 @@ export function offerFiles(formats) {
 }
 
 // What there is to say about a job, beside its progress.
-const notesOf = ({ format, encoding, detected, target, formality_note: note }) => [
+const notesOf = ({ format, encoding, detected, target, formality_note: note, kept = [] }) => [
   format === "pdf" ? t("Text only: the translation of a PDF has no layout and no pictures.") : "",
   encoding ? t("Read as {encoding}; the translation of Windows-1252 is UTF-8.", { encoding }) : "",
   detected && detected === target ? t("This file is in {language} already.", { language: languageName(target) }) : "",
   note ?? "",
+  kept.length ? t("Cells that stay as they are, because a table, a formula, a list or a filter finds them by their words: {words}", { words: quoted(kept) }) : "",
 ].filter(Boolean);
 
 function showProgress({ job, parts }) {

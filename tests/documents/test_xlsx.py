@@ -2,6 +2,7 @@
 
 import io
 from typing import Any
+from xml.sax.saxutils import escape
 
 import pytest
 from openpyxl import Workbook, load_workbook
@@ -11,7 +12,7 @@ from openpyxl.comments import Comment
 from openpyxl.worksheet.table import Table
 
 from service.documents.errors import DocumentError
-from service.documents.format import MIB, Limits
+from service.documents.format import MIB, Limits, ReadOptions, format_of
 from tests.support.documents import packed, saved, through, unpacked
 
 S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -62,6 +63,32 @@ def test_texts_are_translated_and_formulas_numbers_and_names_of_columns_are_not(
     old, new = unpacked(data), unpacked(written)
     assert {name for name in old if old[name] != new[name]} == {SHEET, "xl/comments/comment1.xml"}
     assert through("a.xlsx", data, lambda fragment: fragment) == data
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ('&L&"Arial,Bold"Order list&RPage &P of &N', '&L&"Arial,Bold"ORDER LIST&RPAGE &P OF &N'),
+        ("&C&12 2024 report &K00AA00new", "&C&12 2024 REPORT &K00AA00NEW"),
+        ("Fish && chips, &D", "FISH && CHIPS, &D"),
+        ("&C&A &P", "&C&A &P"),
+    ],
+)
+def test_headers_of_sheets_are_translated_around_their_codes(header: str, expected: str) -> None:
+    inner = unpacked(workbook())
+    code = f"<headerFooter><oddHeader>{escape(header)}</oddHeader></headerFooter><legacyDrawing"
+    inner[SHEET] = inner[SHEET].replace(b"<legacyDrawing", code.encode())
+    found = unpacked(through("a.xlsx", packed(inner)))[SHEET].decode()
+    assert f"<oddHeader>{escape(expected)}</oddHeader>" in found
+
+
+def test_cells_that_stay_for_their_words_are_named() -> None:
+    book = Workbook()
+    sheet: Any = book.active
+    for value in ("open", "a note", '=COUNTIF(A1:A2,"open")'):
+        sheet.append([value])
+    document = format_of("a.xlsx").read(saved(book), ReadOptions("fr"))
+    assert (document.segments, getattr(document, "kept", None)) == (["a note"], ["open"])
 
 
 def test_formatting_follows_its_words() -> None:

@@ -77,6 +77,11 @@ class JobSchema(Schema):
     formality_note: str | None = Field(
         None, description="Once the job is done: how many segments do not have the formality that was asked for"
     )
+    kept: list[str] | None = Field(
+        None,
+        description="Once the job is done: texts of cells that stay as they are, because a table, a formula, a list of "
+        "allowed values or a filter finds them by their words; at most 100",
+    )
     error: Annotated[JobError | None, Field(description="Only if it failed")] = None
     encoding: str | None = Field(None, description="What the document was read as, if it is not UTF-8")
     file: str | None = Field(None, description="Path of the translated document, once the job is done")
@@ -98,6 +103,7 @@ def answer(job: Job, jobs: JobRunner, status: int = 200) -> JSONResponse:
         "progress": {"segments": job.segments, "segments_done": job.segments_done},
         "quality": quality,
         "formality_note": job.formality_note,
+        "kept": list(job.kept) or None,
         "error": {"error": job.error or "", "code": job.error_code or ""} if job.state == "failed" else None,
         "encoding": job.encoding,
         "file": f"/jobs/{job.id}/file" if job.state == "done" else None,

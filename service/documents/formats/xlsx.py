@@ -1,4 +1,4 @@
-"""Spreadsheets of Office Open XML: texts of cells and comments, with their formatting.
+"""Spreadsheets of Office Open XML: texts of cells and comments, with their formatting, headers and footers of sheets.
 
 Formulas, their results, numbers and styles stay. So do texts that are names of columns of tables or pivot tables, and
 those that a formula, a list of allowed values or a filter compares: a program finds those by their words.
@@ -7,7 +7,7 @@ those that a formula, a list of allowed values or a filter compares: a program f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from xml.sax.saxutils import unescape
@@ -17,6 +17,7 @@ from lxml import etree
 from service.documents.errors import DocumentTooLarge
 from service.documents.formats.office import GRAPHICS, OFFICE, OfficeDocument
 from service.documents.formats.office_dialects import DRAWING
+from service.documents.fragments import has_words
 from service.documents.runs import SPACE, Dialect
 from service.documents.tree import Element, Paragraph, Value
 from service.documents.untrusted import Package
@@ -26,10 +27,18 @@ SHEET = f"{OFFICE}spreadsheetml."
 LONGEST = 100_000  # characters of a cell; Excel itself takes 32,767
 BREAK = f"{S}break"  # a line end in a text while it is translated
 HOLDERS = (f"{S}si", f"{S}is", f"{S}text")  # a shared string, an inline string, the text of a comment
+HEADERS = tuple(f"{S}{pages}{place}" for pages in ("odd", "even", "first") for place in ("Header", "Footer"))
+HEADER = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)[\s>]")
+# In the text of a header: where it stands and how it looks, or a value such as the number of the page.
+CODE = re.compile(r'(&(?:"[^"]*"|[0-9]+|K[0-9A-Fa-f]{6}|K[0-9]{2}[+-][0-9]{3}|[^&]))')
+VALUES = frozenset(f"&{letter}" for letter in "PNDTFAZG")
+FIELD = f"{S}field"  # such a value, while the header is translated
 NAMES = frozenset({f"{S}tableColumn", f"{S}cacheField"})
 FORMULA = re.compile(rb"<(?:\w{1,20}:)?(?:f|formula|formula1|formula2)(?:\s[^<>]*)?>([^<]*)<")
 LITERAL = re.compile(r'"([^"]*)"')
 FILTER = re.compile(rb"""<(?:\w{1,20}:)?(?:filter|customFilter)\s[^<>]{0,200}?\bval="([^"<>]*)\"""")
+AMPERSAND = "\ue000"  # the sign in a header, while it is cut into codes
+MOST_KEPT = 100  # texts that are named
 INLINE = re.compile(rb"<(?:\w+:)?is[\s>]")
 STRINGS = Dialect(
     paragraph="",  # see HOLDERS
@@ -48,30 +57,45 @@ class SpreadsheetDocument(OfficeDocument):
     """The strings of a workbook; a line of a string is a segment."""
 
     def _named(self, package: Package, types: Mapping[str, str]) -> Iterable[str]:
-        """Return the parts with texts; a sheet is one only if texts are in its cells and not in the shared strings."""
+        """Return the parts with texts; a sheet is one only if it has a header, or texts in the cells themselves."""
         self._names = _names(package, types) | _compared(package, types)
+        self._kept: dict[str, None] = {}
         sheet = f"{SHEET}worksheet+xml"
         found = super()._named(package, types)
-        return [name for name in found if types[name] != sheet or INLINE.search(package.contents[name])]
+        return [name for name in found if types[name] != sheet or _has_texts(package.contents[name])]
+
+    @property
+    def kept(self) -> Sequence[str]:
+        """Return the texts of cells that stay as they are because something finds them by their words."""
+        return [*self._kept][:MOST_KEPT]
 
     def _texts(self, name: str, root: Element) -> Iterator[Paragraph | Value]:
         if self._runs[name].dialect is DRAWING:
             values = super()._texts(name, root)
             yield from (each for each in values if isinstance(each, Paragraph) or each.text not in self._names)
         for holder in list(root.iter(*HOLDERS)):
-            if not self._is_name(holder):
+            text = "".join(text.text or "" for text in holder.iter(f"{S}t")).strip()
+            if text not in self._names:
                 _open(holder)
                 yield Paragraph.of(holder, self._runs[name])
-
-    def _is_name(self, holder: Element) -> bool:
-        return "".join(text.text or "" for text in holder.iter(f"{S}t")).strip() in self._names
+            elif has_words(text):
+                self._kept[text] = None
+        for header in root.iter(*HEADERS):
+            _open_header(header)
+            yield Paragraph.of(header, self._runs[name])
 
     def _finish_part(self, root: Element) -> None:
         for holder in root.iter(*HOLDERS):
             _close(holder)
+        for header in root.iter(*HEADERS):
+            _close_header(header)
 
 
 read = partial(SpreadsheetDocument, main=f"{SHEET}sheet.main+xml", dialects=XLSX)
+
+
+def _has_texts(sheet: bytes) -> bool:
+    return bool(INLINE.search(sheet) or HEADER.search(sheet))
 
 
 def _names(package: Package, types: Mapping[str, str]) -> set[str]:
@@ -138,6 +162,32 @@ def _close(holder: Element) -> None:
         [only, *_] = alike[0][1]
         only.addprevious(*only.iterchildren(f"{S}t"))
         holder.remove(only)
+
+
+def _open_header(header: Element) -> None:
+    """Write a header as runs, values and breaks; && is the sign itself."""
+    parts = CODE.split((header.text or "").replace("&&", AMPERSAND))
+    header.text = None
+    for number, part in enumerate(parts):
+        if number % 2 and part not in VALUES:
+            etree.SubElement(header, BREAK).text = part
+        elif part:
+            run = etree.SubElement(header, f"{S}r")
+            etree.SubElement(run, FIELD if number % 2 else f"{S}t").text = part.replace(AMPERSAND, "&")
+
+
+def _close_header(header: Element) -> None:
+    """Write a header as one text again; a digit does not touch the code before it, which may be a size."""
+    text = ""
+    for part in list(header.iter(BREAK, FIELD, f"{S}t")):
+        content = part.text or ""
+        if part.tag == f"{S}t":
+            content = content.replace("&", "&&")
+            content = f" {content}" if text[-1:].isdigit() and content[:1].isdigit() else content
+        text += content
+    for child in list(header):
+        header.remove(child)
+    header.text = text
 
 
 def _look(run: Element) -> bytes:

@@ -15,7 +15,7 @@ Entries = tuple[tuple[str, tuple[str, ...]], ...]  # source terms and the accept
 State = Literal["queued", "running", "done", "failed"]
 FINISHED: frozenset[State] = frozenset({"done", "failed"})
 LINK_SECONDS = 3600.0
-DOUBTS = ("doubtful", "formality_note")
+DOUBTS = ("doubtful", "formality_note", "kept")
 JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
@@ -46,6 +46,7 @@ class Job(DocumentFields):
     quality: float | None = None  # the share of the document that is expected to be usable
     doubtful: tuple[tuple[int, float, str, str], ...] = ()  # of service.documents.translating
     formality_note: str | None = None  # what is missing of the formality that was asked for
+    kept: tuple[str, ...] = ()  # texts of cells that stay as they are, as something finds them by their words
     error_code: str | None = None
     error: str | None = None
 

@@ -230,6 +230,7 @@ class JobRunner:
         async with self._reader.open(data, job.format, options) as document:
             done, translations = await self._with_translations(job, document.segments)
             output = await document.write([each.text for each in translations])
+        done = replace(done, kept=tuple(document.kept))
         await in_files(lambda: self.store.finish(done, output))
         return "done"
 

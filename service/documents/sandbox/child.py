@@ -75,7 +75,7 @@ def _read(order: Message) -> tuple[Document, Message]:
     document = format_named(order.head["format"]).read(order.data, options)
     segments = [*document.segments]
     check_segments(segments, limits)
-    return document, Message({"outcome": DONE}, texts=segments)
+    return document, Message({"outcome": DONE, "kept": [*getattr(document, "kept", ())]}, texts=segments)
 
 
 def _written(document: Document, translations: Sequence[str]) -> tuple[Document, Message]:

@@ -117,6 +117,7 @@ class OpenDocument:
         self._patience = PATIENCE * seconds
         self._most = options.limits.unpacked_bytes  # of an answer
         self.segments: Sequence[str] = ()
+        self.kept: Sequence[str] = ()  # texts that stay as they are
 
     async def read(self) -> None:
         """Read the document; raise DocumentError."""
@@ -125,7 +126,7 @@ class OpenDocument:
             self._child = await self._reader.child()
             answer = await self._answer(self._child, self._order, BrokenDocument(UNREADABLE))
             if answer is not None:
-                self.segments = answer.texts
+                self.segments, self.kept = answer.texts, answer.head["kept"]
                 return
         raise Overloaded(NO_PROCESS, retry_after=CHECK_SECONDS)
 
