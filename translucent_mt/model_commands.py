@@ -1,5 +1,6 @@
 """`translucent models add`, `get` and `available`: models that somebody else trained."""
 
+import json
 import math
 import sys
 from collections.abc import Sequence
@@ -143,6 +144,7 @@ def get_all(settings: Settings, offers: "Sequence[Offer]", options: "AddOptions"
 def available(
     source: Annotated[str | None, typer.Option("--from", help="Only models from this language.")] = None,
     target: Annotated[str | None, typer.Option("--to", help="Only models into this language.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the best model of each pair as a JSON list.")] = False,
 ) -> None:
     """List the published models that can be got, the best of each pair first."""
     get = importing()
@@ -150,9 +152,18 @@ def available(
         pairs = get.pairs_of(get.offers(get.catalogues(read_settings().models_index), say))
     except get.ImportRefused as error:
         fail(str(error), FAILED)
+    pairs = {pair: some for pair, some in pairs.items() if source in (None, pair[0]) and target in (None, pair[1])}
+    if as_json:
+        typer.echo(json.dumps([_entry(offered[0]) for offered in pairs.values()]))
+        return
     for (one, other), offered in pairs.items():
-        if source in (None, one) and target in (None, other):
-            typer.echo(f"{one} → {other}: " + ", ".join(_listed(offer) for offer in offered))
+        typer.echo(f"{one} → {other}: " + ", ".join(_listed(offer) for offer in offered))
+
+
+def _entry(offer: "Offer") -> dict[str, str | int | None]:
+    model = offer.model
+    return {"source": model.source, "target": model.target, "model": str(model), "bytes": model.size,
+            "licence": offer.licence}  # fmt: skip
 
 
 def _listed(offer: "Offer") -> str:
@@ -209,4 +220,4 @@ def say_added(settings: Settings, made: Path, found: "ImportedModel") -> None:
     stays = "is" if default == made.name else "stays"
     change = "" if default == made.name else f"; TRANSLUCENT_DEFAULT_MODELS={made.name} changes that"
     typer.echo(f"{pair[0]} → {pair[1]}: {default} {stays} the default, {reason}{change}.")
-    typer.echo("A running server loads it when it gets SIGHUP: kill -HUP PID")
+    say("A running server loads it when it gets SIGHUP: kill -HUP PID")

@@ -18,7 +18,7 @@ from service.api import docs_page
 from service.api.direct_route import DirectDispatch
 from service.api.documents import ServiceEngine
 from service.api.error_handlers import install_error_handlers
-from service.api.extensions import libretranslate, open_inference, repository
+from service.api.extensions import libretranslate, open_inference, published, repository
 from service.api.middleware.access import AccessRules
 from service.api.middleware.bodies import BodyMiddleware
 from service.api.middleware.request_log import RequestLogMiddleware
@@ -131,9 +131,10 @@ def create_app(service: Service, lifespan: Lifespan = no_lifespan) -> FastAPI:
     app.state.service = service
     app.state.renderer = FigureRenderer()
     app.state.jobs = job_runner(service)
+    app.state.adding = published.Adding()
     families = (
         *(translate, documents, detect, attention, catalogue, libretranslate),
-        *(open_inference, repository, operations, docs_page, page),
+        *(open_inference, repository, published, operations, docs_page, page),
     )
     for family in families:
         app.include_router(family.router)

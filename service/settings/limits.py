@@ -75,8 +75,8 @@ class AccessSettings(BaseSettings):
     )
     admin_token: SecretStr = setting(
         SecretStr(""),
-        "Token that is required to load and unload models over HTTP (`/v2/repository`); without it these routes answer "
-        "403",
+        "Token that is required to load, unload and add models over HTTP (`/v2/repository`, the page's Models); these "
+        "routes answer 403 without it",
         TOKEN_ACCEPTED,
         shown="none",
     )

@@ -1,6 +1,6 @@
 // The models of this server, for people: a card each with languages, quality, size and licence; the rest is folded.
 
-import { get, post } from "./api.js";
+import { asOperator, get, post } from "./api.js";
 import { $, made } from "./dom.js";
 import { inEveryLanguage } from "./header.js";
 import { nameOf, number, t, tn } from "./i18n.js";
@@ -109,4 +109,47 @@ async function show() {
   }
 }
 
+const WAIT = 1000; // milliseconds between two looks at a model that is being added
+
+// A button for each language that can be added, with what is downloaded for it.
+async function showPublished() {
+  const token = $("token").value;
+  $("adding").textContent = t("Reading the published lists…");
+  try {
+    const { models } = await asOperator("published", token);
+    const buttons = models.map(({ source, target, source_name: from, target_name: to, bytes, model, licence }) => {
+      const words = { pair: `${nameOf(source, from)} → ${nameOf(target, to)}`, size: number(bytes / 1e6, 0) };
+      const label = bytes ? t("Add {pair}, {size} MB", words) : t("Add {pair}", words);
+      const button = made("button", { type: "button", className: "small", title: [model, licence].filter(Boolean).join(", ") }, label);
+      button.onclick = () => add({ source, target }, token);
+      return button;
+    });
+    $("published").replaceChildren(...buttons);
+    $("adding").textContent = models.length ? "" : t("Every published pair is served already.");
+  } catch (error) {
+    $("adding").textContent = error.message;
+  }
+}
+
+async function add(pair, token) {
+  for (const button of $("published").children) button.disabled = true;
+  $("adding").textContent = t("The model is fetched, checked and added. This takes a minute or two.");
+  try {
+    let found = await asOperator("published", token, pair);
+    while (found.state === "running") {
+      await new Promise((resolve) => { setTimeout(resolve, WAIT); });
+      found = await asOperator("published/state", token);
+    }
+    if (found.state === "added") await Promise.all([show(), showPublished()]);
+    else for (const button of $("published").children) button.disabled = false;
+    $("adding").textContent = found.message;
+  } catch (error) {
+    $("adding").textContent = error.message;
+  }
+}
+
+$("operator").onsubmit = (event) => {
+  event.preventDefault();
+  showPublished();
+};
 inEveryLanguage(show);

@@ -215,3 +215,32 @@ def test_a_doubtful_sentence_is_underlined_and_says_why_on_both_sides(page: Page
     expect(page.locator("mark")).to_have_count(0)
     expect(reason).to_be_hidden()
     expect(page.locator("#doubts")).to_be_hidden()
+
+
+def test_the_operator_adds_a_language_and_others_are_told_whom_to_ask(page: Page, url: str) -> None:
+    listed = {"source": "en", "target": "es", "source_name": "English", "target_name": "Spanish",
+              "bytes": 17_200_000, "model": "firefox tiny 3.0", "licence": "MPL-2.0"}  # fmt: skip
+    asked: list[tuple[str, str | None]] = []
+    states = [{"state": "running", "message": ""}, {"state": "added", "message": "firefox-en-es is the default."}]
+
+    def answer(route: Route) -> None:
+        asked.append((route.request.method, route.request.headers.get("authorization")))
+        if route.request.url.endswith("/state"):
+            route.fulfill(json=states.pop(0))
+        elif route.request.method == "POST":
+            assert route.request.post_data_json == {"source": "en", "target": "es"}
+            route.fulfill(json={"state": "running", "message": ""}, status=202)
+        else:
+            route.fulfill(json={"models": [listed] if len(asked) == 1 else []})
+
+    page.route("**/v2/repository/published*", answer)
+    page.route("**/v2/repository/published/state", answer)
+    page.goto(url)
+    page.get_by_role("link", name="Models").click()
+    expect(page.locator("#other-languages")).to_contain_text("Whoever runs this server can add a published model")
+    page.get_by_label("Operator’s token").fill("let-me-in")
+    page.get_by_role("button", name="Show languages").click()
+    page.get_by_role("button", name="Add English → Spanish, 17 MB").click()
+    expect(page.locator("#adding")).to_have_text("firefox-en-es is the default.")
+    expect(page.locator("#published button")).to_have_count(0)
+    assert set(asked) == {("GET", "Bearer let-me-in"), ("POST", "Bearer let-me-in")}

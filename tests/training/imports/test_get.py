@@ -1,6 +1,7 @@
 """`translucent models get`: from an empty folder and a mirror on loopback to a model that is served."""
 
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from training.imports.files import ImportRefused
 from training.imports.get import DOWNLOADS, Offer, Wanted, choose, get_model, is_installed, offers
 from training.imports.published import ListedFile
 
-CONTENT = bytes(range(256)) * 2000
+CONTENT, TOKEN = bytes(range(256)) * 2000, "let-me-in-please-1"
 
 
 @pytest.fixture
@@ -180,10 +181,26 @@ def test_without_a_network_one_sentence_says_what_to_do(tmp_path: Path) -> None:
 def test_the_three_commands_of_the_docs_lead_from_nothing_to_a_translation_with_its_attention(
     served: Mirror, student: Path, tmp_path: Path
 ) -> None:
-    """Without PyTorch, from a mirror instead of Mozilla's address."""
+    """Without PyTorch, from a mirror instead of Mozilla's address; the operator's page adds one more model."""
+    index = got_as_the_docs_say(served, student, tmp_path)
+    operated = {"TRANSLUCENT_ADMIN_TOKEN": TOKEN, "TRANSLUCENT_MODELS_INDEX": index}
+    serve = ("-m", "service", "serve", "--models-dir", str(tmp_path / "models"), "--device", "cpu")
+    with running(*serve, **operated) as server:
+        body = {"q": "The dog sees the house.", "source": "en", "target": "es"}
+        assert httpx.post(f"{server.url}/translate", json=body).json()["translatedText"]
+        asked_for = {"text": body["q"], "source": "en", "target": "es"}
+        assert httpx.post(f"{server.url}/attention", json=asked_for).json()["weights"]
+        model = httpx.get(f"{server.url}/models").json()["models"][0]
+        assert model["pairs"] == [{"source": "en", "target": "es", "default": True, "reason": "as the only model"}]
+        assert "firefox-fr-es is the default" in added_by_the_operator(server.url)
+        assert httpx.post(f"{server.url}/translate", json=body | {"source": "fr"}).json()["translatedText"]
+
+
+def got_as_the_docs_say(served: Mirror, student: Path, tmp_path: Path) -> str:
+    """Type the command of the docs, and others like it; return the address of a list with one more pair."""
     typed = [command.text for command in commands("docs/import.md")]
     get = next(text for text in typed if text.startswith("translucent models get"))
-    german, italian = (served.add_firefox(student, (source, "es")) for source in ("de", "it"))
+    german, italian, french = (served.add_firefox(student, (source, "es")) for source in ("de", "it", "fr"))
     for record in german:
         record["attachment"]["hash"] = record["decompressedHash"] = "0" * 64
     index = served.list({"data": [*served.add_firefox(student, ("en", "es")), *german, *italian]})
@@ -210,10 +227,17 @@ def test_the_three_commands_of_the_docs_lead_from_nothing_to_a_translation_with_
     assert "its SHA-256 or size is not the one of the list" in all_to.stderr
     assert "en → es: is there already" in all_to.stdout
     assert "it → es: firefox-it-es is the default" in all_to.stdout
-    with running("-m", "service", "serve", "--models-dir", str(tmp_path / "models"), "--device", "cpu") as server:
-        body = {"q": "The dog sees the house.", "source": "en", "target": "es"}
-        assert httpx.post(f"{server.url}/translate", json=body).json()["translatedText"]
-        asked_for = {"text": body["q"], "source": "en", "target": "es"}
-        assert httpx.post(f"{server.url}/attention", json=asked_for).json()["weights"]
-        model = httpx.get(f"{server.url}/models").json()["models"][0]
-        assert model["pairs"] == [{"source": "en", "target": "es", "default": True, "reason": "as the only model"}]
+    return served.list({"data": [*served.add_firefox(student, ("en", "es")), *italian, *french]})
+
+
+def added_by_the_operator(url: str) -> str:
+    """Add the one model that a server offers as its page does; return what the server says then."""
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    with httpx.Client(base_url=f"{url}/v2/repository", headers=headers, timeout=60) as client:
+        (offered,) = client.get("/published").json()["models"]
+        assert (offered["source_name"], offered["model"]) == ("French", "firefox tiny 3.0")
+        state = client.post("/published", json={"source": "fr", "target": "es"}).json()
+        while state["state"] == "running":
+            time.sleep(0.2)
+            state = client.get("/published/state").json()
+    return str(state["message"])
