@@ -34,11 +34,11 @@ class Beam(BeamState):
     def advance(self, candidates: Candidates) -> Advance:
         """Advance by one step with the model's candidates, [B, K, C] each, best first, C >= 2 * K."""
         last, choice = self._last_steps(), candidates.choice
-        own = choice is None or self._recorded or self._has_prefixes or not self._guard.is_idle(self.size)
-        if choice is None or own:
-            live, ranks = self._choose(candidates, last), None
+        is_plain = last is None and not self._recorded and not self._has_prefixes
+        if choice is not None and is_plain and self._guard.is_idle(self.size):
+            live, ranks = self._assign_slots(self._accept(choice))
         else:
-            live, ranks = self._assign_slots(self._accept(choice, last))
+            live, ranks = self._choose(candidates, last), None
         self._append_step(live)
         done = self._done(last)
         scores = self._arrays["scores"][: self.size] if ranks is None else None
@@ -63,7 +63,7 @@ class Beam(BeamState):
             self._record_step(read, best, (possible, closing), live)
         return live
 
-    def _accept(self, choice: Choice, last: npt.NDArray[np.bool_] | None) -> BeamCandidates:
+    def _accept(self, choice: Choice) -> BeamCandidates:
         """Finish the hypotheses that end with this step, as the model has chosen; return those that live, in order."""
         own, ending = self._own_slots[: self.size], choice.ends > -np.inf
         before: npt.NDArray[np.float64] = self._arrays["scores"][: self.size]
@@ -72,9 +72,6 @@ class Beam(BeamState):
         if np.count_nonzero(ending):
             ends = np.full(ending.shape, self._eos)
             self._finish(BeamCandidates(own, ends, choice.ends, before + choice.ends), ending)
-        if last is not None:  # the best K end: those with </s>, and the best of the others
-            others = own < self.beam_size - np.count_nonzero(ending, axis=1)[:, None]
-            self._finish(live, others & last[:, None] & (totals > IMPOSSIBLE))
         stranded = (totals[:, 0] <= IMPOSSIBLE) & ~ending.any(axis=1)
         if np.count_nonzero(stranded):
             self._close_without_tokens(stranded.nonzero()[0].tolist())
