@@ -32,6 +32,7 @@ from benchmarks.gpu.checks import (
     translated,
 )
 from benchmarks.gpu.memory import gpu_megabytes, gpu_name
+from benchmarks.gpu.steps import step_check
 from benchmarks.load.servers import process_tree, serving
 from benchmarks.machine import heading
 from benchmarks.tables import markdown, put
@@ -68,7 +69,7 @@ def checked(options: argparse.Namespace) -> list[Check]:
     tokenizer = load_tokenizers(bundle).source
     sources = [tokenizer.encode(text) for text in load_corpus("tatoeba", "en-fr", options.sentences).sources]
     model, on_cpu = open_on(bundle, options.device), open_on(bundle, "cpu")
-    found = [provider(model, options.device)]
+    found = [provider(model, options.device), *step_check(bundle, model, sources)]
     for beam in BEAMS:
         together = translated(model, bundle, sources, beam)
         found.append(parity(together, translated(on_cpu, bundle, sources, beam), bundle, beam))

@@ -60,7 +60,7 @@ def candidates(random: np.random.Generator, beam_size: int) -> tuple[IntArray, F
 @pytest.mark.parametrize("seed", range(4))
 def test_both_choose_the_same(beam_size: int, seed: int) -> None:
     run, random = session(), np.random.default_rng(seed)
-    searches = [Greedy(EOS, BOS) if beam_size == 1 else Beam(beam_size, EOS, BOS) for _ in range(2)]
+    searches = [Beam(beam_size, EOS, BOS) if beam_size > 1 else Greedy(EOS, BOS), Beam(beam_size, EOS, BOS)]
     options = SearchOptions(beam_size, 1.0, STEPS, n_best=beam_size, repetition_guard=False, early_stopping="never")
     for search in searches:
         for at in range(SENTENCES):
@@ -91,7 +91,7 @@ def test_both_choose_the_same(beam_size: int, seed: int) -> None:
         assert np.array_equal(searches[0].tokens[running], searches[1].tokens[running])
         if theirs.parents is not None and ours.parents is not None:
             assert np.array_equal(theirs.parents.reshape(shape)[running], ours.parents.reshape(shape)[running])
-        assert (ours.ranks is None) == (step + 1 == STEPS and beam_size > 1), "only the last step is the search's own"
+        assert (ours.ranks is None) == (step + 1 == STEPS), "only the last step is the search's own"
         if ours.ranks is None:
             break
         kept = (np.arange(SENTENCES)[:, None] * beam_size + ours.ranks).astype(np.int32)

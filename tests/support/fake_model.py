@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from service.engine.jobs import AttentionScores, FloatArray, IntArray, ScoringResult, WeightSelection
-from service.engine.model.interface import Advance, Candidates, Encoded, HostCandidates
+from service.engine.model.interface import Advance, Candidates, Encoded, HostCandidates, Rows
 
 PAD, BOS, EOS = 0, 1, 2
 Rule = Callable[[tuple[int, ...], tuple[int, ...]], FloatArray]
@@ -81,7 +81,8 @@ class ScriptedLane:
     def set_candidates(self, candidates: int) -> None:
         self.candidates = candidates
 
-    def step(self, tokens: IntArray) -> Candidates:
+    def step(self, rows: Rows) -> Candidates:
+        tokens = rows.tokens
         self.model.called("step", len(self.prefixes))
         assert tokens.shape == (len(self.sources), self.beam_size)
         ids = np.zeros((*tokens.shape, self.candidates), np.int64)

@@ -66,32 +66,42 @@ class Bucket:
     def __init__(self, graphs: SlotGraphs, sentences: int, beam_size: int, length: int) -> None:
         self.sentences, self.beam_size, self.length = sentences, beam_size, length
         self._graphs = graphs
-        per_slot, width = (sentences, beam_size), step_candidates(beam_size)
-        sizes = {"B": sentences, "N": sentences * beam_size, "S": length, "T": length}
-        # Ones: the scores of a slot without a sentence are numbers, too.
-        filled = {spec.name: np.ones([_size(axis, sizes) for axis in spec.axes], spec.dtype) for spec in graphs.memory}
-        filled |= {
-            spec.name: np.zeros([_size(axis, sizes) for axis in spec.axes], spec.dtype) for spec in graphs.graphs.state
-        }
-        filled |= {name: np.zeros(per_slot, dtype) for name, dtype in BETWEEN.items()}
-        filled |= {"lengths": np.zeros(sizes["N"], np.int32), "source_lengths": np.ones(sentences, np.int64)}
-        filled |= {
-            "kept": np.full(per_slot, STARTS, np.int32),
-            "choice": np.zeros((sentences, 3 * beam_size), np.float32),
-        }
-        filled |= {
-            "top_ids": np.zeros((*per_slot, width), np.int64),
-            "top_logprobs": np.zeros((*per_slot, width), np.float32),
-        }
+        self.starts = np.full(
+            (sentences, beam_size), COPIES, np.int32
+        )  # `kept` where a sentence starts, or there is none
+        self.starts[:, 0] = STARTS
+        width = step_candidates(beam_size)
         self.values: dict[str, Value] = {
-            name: onnxruntime.OrtValue.ortvalue_from_numpy(array, graphs.device, 0) for name, array in filled.items()
+            name: onnxruntime.OrtValue.ortvalue_from_numpy(array, graphs.device, 0)
+            for name, array in self._arrays(width).items()
         }
         self._host = {"total_length": np.array([length], np.int32), "candidates": np.array([width], np.int64)}
-        self._written: dict[str, Array] = {}
+        self._written: dict[str, bytes] = {}
         self._binding = self.bound(self)
         self._options = onnxruntime.RunOptions()
         if graphs.records:
             self._record()
+
+    def _arrays(self, width: int) -> dict[str, Array]:
+        """Return what every array holds at first, with so many candidates of each row."""
+        graphs, per_slot, rows = self._graphs, (self.sentences, self.beam_size), self.sentences * self.beam_size
+        sizes = {"B": self.sentences, "N": rows, "S": self.length, "T": self.length}
+        shapes = {
+            spec.name: [axis if isinstance(axis, int) else sizes[axis] for axis in spec.axes]
+            for spec in (*graphs.memory, *graphs.graphs.state)
+        }
+        # Ones: the scores of a slot without a sentence are numbers, too.
+        arrays = {spec.name: np.ones(shapes[spec.name], spec.dtype) for spec in graphs.memory}
+        arrays |= {spec.name: np.zeros(shapes[spec.name], spec.dtype) for spec in graphs.graphs.state}
+        arrays |= {name: np.zeros(per_slot, dtype) for name, dtype in BETWEEN.items()}
+        arrays["kept"], arrays["choice"] = (
+            self.starts.copy(),
+            np.zeros((self.sentences, 3 * self.beam_size), np.float32),
+        )
+        arrays["lengths"], arrays["source_lengths"] = np.zeros(rows, np.int32), np.ones(self.sentences, np.int64)
+        arrays["top_ids"] = np.zeros((*per_slot, width), np.int64)
+        arrays["top_logprobs"] = np.zeros((*per_slot, width), np.float32)
+        return arrays
 
     def _record(self) -> None:
         """Let CUDA record the step, if it can. ONNX Runtime runs it several times for that, so it is of no sentence."""
@@ -133,8 +143,9 @@ class Bucket:
 
     def write(self, name: str, array: Array) -> None:
         """Write an array of the host to the device, unless it is there."""
-        if name in BETWEEN or name not in self._written or not np.array_equal(self._written[name], array):
-            self._written[name] = array
+        content = array.tobytes()
+        if name in BETWEEN or self._written.get(name) != content:
+            self._written[name] = content
             self.values[name].update_inplace(array)
 
     def take(self, arrays: dict[str, Value], sources: IntArray) -> None:
@@ -146,7 +157,3 @@ class Bucket:
             binding.bind_ortvalue_input(f"new_{spec.name}", arrays[spec.name])
             binding.bind_ortvalue_output(f"next_{spec.name}", self.values[spec.name])
         self._graphs.join.run_with_iobinding(binding)
-
-
-def _size(axis: str | int, sizes: dict[str, int]) -> int:
-    return axis if isinstance(axis, int) else sizes[axis]

@@ -16,7 +16,7 @@ from service.engine.jobs import IntArray
 from service.engine.model.batching import EncodedSentences
 from service.engine.model.binding import Binding, StepSessions
 from service.engine.model.buffers import Array, StateBuffer, capacity_for, grow, round_up
-from service.engine.model.interface import Advance, Candidates, Encoded, HostCandidates
+from service.engine.model.interface import Advance, Candidates, Encoded, HostCandidates, Rows
 from service.engine.model.shortlist import LIST_STEP
 
 LEAST_TOKENS = 32  # capacity of caches to begin with, and the least by which it grows
@@ -94,8 +94,8 @@ class CpuDecoderState:
         self._top = (np.zeros(capacity, np.int64), np.zeros(capacity, np.float32))
         self._replaced()
 
-    def step(self, tokens: IntArray) -> Candidates:
-        """Feed every row its token, [B, K], and give what may follow."""
+    def step(self, rows: Rows) -> Candidates:
+        """Feed every row its token and give what may follow."""
         if not self._settled:
             self._settle()
         self._longest += 1
@@ -108,7 +108,7 @@ class CpuDecoderState:
             size, found = self._size, HostCandidates(self._top[0][: self._size], self._top[1][: self._size])
             self._present, self._bound = (self._tokens[:size], self._lengths[: size * self._beam_size], found), True
         inputs, lengths, candidates = self._present
-        inputs[:] = tokens
+        inputs[:] = rows.tokens
         self._total[0] = self._longest
         self._binding.run()
         lengths += 1

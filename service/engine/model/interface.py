@@ -61,6 +61,14 @@ class Advance:
     scores: npt.NDArray[np.float64] | None = None  # [B, K]: sums of log-probabilities, where a beam chose
 
 
+class Rows(Protocol):
+    """The hypotheses of a search."""
+
+    @property
+    def tokens(self) -> IntArray:
+        """Return the last token of every row, [B, K]."""
+
+
 class DecoderState(Protocol):
     """Memory and state of B running sentences with K rows each."""
 
@@ -73,8 +81,8 @@ class DecoderState(Protocol):
     def set_candidates(self, candidates: int) -> None:
         """Set the number of candidates per row that the next steps return."""
 
-    def step(self, tokens: IntArray) -> Candidates:
-        """Give every row its token, [B, K], and return the candidates for the next."""
+    def step(self, rows: Rows) -> Candidates:
+        """Give every row its token and return the candidates for the next."""
 
     def reorder(self, advance: Advance) -> None:
         """Let every row continue the one of the last step that the search says."""

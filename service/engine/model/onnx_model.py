@@ -58,13 +58,13 @@ class OnnxModel:
         self.placement = placement
         self.bos, self.eos = manifest.special_ids.bos, manifest.special_ids.eos
         self.source_limit, self.target_limit = manifest.limits.source_tokens, manifest.limits.target_tokens
-        self.step_cost = STEP_COST if placement.device == "cpu" else None
         self._pad = manifest.special_ids.pad
         self._graphs = BundleGraphs(bundle, placement.precision)
         self._is_large, self._settings = manifest.is_large, settings
         self._attentions = [member.attention for member in manifest.members] or [manifest.attention]
         self._encoder = self._open(self._graphs.graph("encoder"))
         self._decoder = self._open_slots() if rehearsed or placement.device != "cpu" else self._open_decoder()
+        self.step_cost = None if isinstance(self._decoder, SlotGraphs) else STEP_COST
         self._explainers: dict[int, Explainer] = {}  # by member of an ensemble; else that of the only one
         self._shortlist = self._graphs.shortlist(self._step, self._pad)
         if self._shortlist is not None and isinstance(self._decoder, SlotGraphs):

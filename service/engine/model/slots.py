@@ -13,9 +13,9 @@ import numpy.typing as npt
 from service.bundle.limits import MOST_SLOTS
 from service.engine.jobs import FloatArray, IntArray
 from service.engine.model.batching import EncodedSentences
-from service.engine.model.buckets import BETWEEN, COPIES, STARTS, Bucket, SlotGraphs
+from service.engine.model.buckets import BETWEEN, Bucket, SlotGraphs
 from service.engine.model.buffers import Array, round_up
-from service.engine.model.interface import Advance, Choice, Encoded
+from service.engine.model.interface import Advance, Choice, Encoded, Rows
 
 ROWS = (8, 32, 128, 512)  # of buckets; more are a multiple of the last
 LEAST_LENGTH = 32  # of a bucket, in tokens; others are twice as long, and so on
@@ -43,10 +43,9 @@ class SlotCandidates:
     @property
     def choice(self) -> Choice:
         """Return what the step has chosen."""
-        found = self._bucket.values["choice"].numpy()[self._slots]
-        codes, gains, ends = np.split(found, 3, axis=1)
-        tokens, slots = np.divmod(codes.astype(np.int64), MOST_SLOTS)
-        return Choice(tokens, slots, gains, ends)
+        found, size = self._bucket.values["choice"].numpy()[self._slots], self._bucket.beam_size
+        tokens, slots = np.divmod(found[:, :size].astype(np.int64), MOST_SLOTS)
+        return Choice(tokens, slots, found[:, size : 2 * size], found[:, 2 * size :])
 
 
 class SlotDecoderState:
@@ -55,7 +54,7 @@ class SlotDecoderState:
     def __init__(self, graphs: SlotGraphs, beam_size: int, candidates: int) -> None:
         self._graphs, self._beam_size, self._candidates = graphs, beam_size, candidates
         self._buckets: dict[tuple[int, int], Bucket] = {}
-        self._bucket: Bucket | None = None  # with the memory of all sentences; None: there are none
+        self.bucket: Bucket | None = None  # with the memory of all sentences; None: there are none
         self._before: Bucket | None = None  # with what the last step chose
         self._sparse_steps = 0
         self._chose = True  # whether the search goes on with what the last step chose
@@ -94,15 +93,14 @@ class SlotDecoderState:
         """Set the number of candidates per row."""
         self._candidates = candidates
 
-    def step(self, tokens: IntArray) -> SlotCandidates:
-        """Let every row go on, [B, K], and return the candidates for the next token."""
+    def step(self, rows: Rows) -> SlotCandidates:
+        """Let every row go on and return the candidates for its next token."""
         bucket = self._fit()
         before = self._before or bucket
         on = self._last_slots >= 0
         if not self._chose:
-            self._write_choice(before, on, tokens)
-        kept = np.full((bucket.sentences, self._beam_size), COPIES, np.int32)
-        kept[:, 0] = STARTS
+            self._write_choice(before, on, rows.tokens)
+        kept = bucket.starts.copy()
         kept[self._slots[on]] = self._last_slots[on, None] * self._beam_size + self._ranks[on]
         bucket.write("kept", kept)
         bucket.run(before)
@@ -131,12 +129,12 @@ class SlotDecoderState:
                 array[holes] = array[movers]
             setattr(self, name, array[: len(array) - len(removed)])
         if not len(self._slots):
-            self._bucket = self._before = None
+            self.bucket = self._before = None
 
     def _fit(self) -> Bucket:
         """Return the bucket of the present sentences; they move to another one if it is too small or too large."""
         longest = int(max(self._sources.max(), self._targets.max() + 1))
-        sentences, length, present = _slots_for(len(self._slots), self._beam_size), LEAST_LENGTH, self._bucket
+        sentences, length, present = _slots_for(len(self._slots), self._beam_size), LEAST_LENGTH, self.bucket
         while length < longest:
             length *= 2
         if present is not None:
@@ -148,10 +146,10 @@ class SlotDecoderState:
                 return present
         if (sentences, length) not in self._buckets:
             self._buckets[sentences, length] = Bucket(self._graphs, sentences, self._beam_size, length)
-        self._bucket, self._sparse_steps = self._buckets[sentences, length], 0
+        self.bucket, self._sparse_steps = self._buckets[sentences, length], 0
         if present is not None:
-            self._move(present, self._bucket)
-        return self._bucket
+            self._move(present, self.bucket)
+        return self.bucket
 
     def _move(self, present: Bucket, bucket: Bucket) -> None:
         """Copy the memory of all sentences to another bucket; their state follows in the next step."""

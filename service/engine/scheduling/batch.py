@@ -48,9 +48,11 @@ class Batch(Generic[Owner]):
         self._owners: list[Owner | None] = []  # None: the sentence has left
         self._jobs: list[SentenceJob] = []
         self._left: list[int] = []  # their places, ascending: joining sentences take them, or the next step closes them
-        self._beam = Greedy(model.eos, model.bos) if beam_size == 1 else Beam(beam_size, model.eos, model.bos)
+        # Where a step of many sentences costs little, a beam of one takes less time than a loop over them.
+        few = beam_size == 1 and model.step_cost is not None
+        self._beam = Greedy(model.eos, model.bos) if few else Beam(beam_size, model.eos, model.bos)
         self._candidates = candidates_for(beam_size)
-        self._decoder_state = model.decoder_state(beam_size, self._candidates)
+        self.decoder_state = model.decoder_state(beam_size, self._candidates)
 
     def __len__(self) -> int:
         return len(self._owners) - len(self._left)
@@ -72,7 +74,7 @@ class Batch(Generic[Owner]):
         """
         places = [*self._left[: len(joining)], *range(len(self._owners), len(self._owners) + len(joining))]
         places, self._left = places[: len(joining)], self._left[len(joining) :]
-        self._decoder_state.join(encoded, sentences, places)
+        self.decoder_state.join(encoded, sentences, places)
         for place, (owner, job) in zip(places, joining, strict=True):
             search = job.search if job.values is None else replace(job.search, n_best=max(job.search.n_best, TO_CHOOSE))
             self._beam.add(search, job.source_ids, trace=job.trace, at=place)
@@ -83,8 +85,8 @@ class Batch(Generic[Owner]):
         """Decode one token of every row; the finished sentences leave and are returned."""
         self._close_gaps()
         self._fit_candidates()
-        advance = self._beam.advance(self._decoder_state.step(self._beam.tokens))
-        self._decoder_state.reorder(advance)
+        advance = self._beam.advance(self.decoder_state.step(self._beam))
+        self.decoder_state.reorder(advance)
         finished = [self._finished(index) for index in advance.done]
         self._leave(advance.done)
         return finished
@@ -118,7 +120,7 @@ class Batch(Generic[Owner]):
             needed = max(needed, FOLLOWING)
         if needed != self._candidates:
             self._candidates = needed
-            self._decoder_state.set_candidates(needed)
+            self.decoder_state.set_candidates(needed)
 
     def _leave(self, places: Sequence[int]) -> None:
         """Forget sentences; their places stay until others join or the next step begins."""
@@ -137,7 +139,7 @@ class Batch(Generic[Owner]):
             return
         holes, movers = plan_swap_remove(len(self._owners), self._left)
         self._beam.remove(self._left, holes, movers)
-        self._decoder_state.remove(self._left, holes, movers)
+        self.decoder_state.remove(self._left, holes, movers)
         for records in (self._owners, self._jobs):
             swap_remove(records, len(self._left), holes, movers)
         self._left = []

@@ -12,7 +12,8 @@ search of a sentence ends
   others use, stops too early where the model is sure of itself: </s> is then among the K likeliest at every step,
   unlikely as it is); `service.bundle.end_of_search` has the other rules;
 - at the maximum length, where the best K are finished as they stand;
-- when no token may follow.
+- when no token may follow;
+- when K is 1 and the hypothesis is finished: greedy search.
 
 A live hypothesis stays in the slot of the hypothesis it continues if possible (the best child takes precedence),
 so that few rows of the model's state move.
@@ -183,8 +184,10 @@ class Beam(BeamState):
         size, arrays = self.size, self._arrays
         if last is None:
             last = np.zeros(size, bool)
-        if not np.count_nonzero(arrays["closed"][:size]):
-            return last
+        closed = arrays["closed"][:size] > 0
+        if self.beam_size == 1 or not np.count_nonzero(closed):
+            found: npt.NDArray[np.bool_] = last | closed
+            return found
         best: npt.NDArray[np.float64] = arrays["scores"][:size].max(axis=1)
         to_win, to_go_on = arrays["to_win"][:size], arrays["to_go_on"][:size]
         steps, penalty = self._now - arrays["start"][:size], arrays["penalty"][:size]

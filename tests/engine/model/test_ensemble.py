@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from service.bundle.load import load_bundle
 from service.engine.jobs import IntArray, ScoringResult, SearchOptions, SentenceJob, WeightSelection
 from service.engine.model.decoder_state import CpuDecoderState
 from service.engine.model.device import ModelSettings
-from service.engine.model.interface import Advance, Candidates, DecoderState, Encoded, HostCandidates
+from service.engine.model.interface import Advance, Candidates, DecoderState, Encoded, HostCandidates, Rows
 from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.text.tokenizer import load_tokenizers
 from tests.support.decoding import run_batch
@@ -77,11 +78,11 @@ class _MeanState:
     def set_candidates(self, candidates: int) -> None:
         self._candidates = candidates
 
-    def step(self, tokens: IntArray) -> Candidates:
-        total: npt.NDArray[np.float64] = np.zeros((*tokens.shape, 10_000))
+    def step(self, rows: Rows) -> Candidates:
+        total: npt.NDArray[np.float64] = np.zeros((*rows.tokens.shape, 10_000))
         for state in self._states:
             state.set_candidates(1024 + state._held["O"])  # all that are scored
-            found = state.step(tokens)
+            found = state.step(rows)
             own = np.full(total.shape, -1e9)
             np.put_along_axis(own, found.ids, found.logprobs, axis=2)
             total += own / len(self._states)
@@ -103,7 +104,7 @@ def _scored(member: OnnxModel, source: tuple[int, ...]) -> set[int]:
     encoded = member.encode([source])
     state = member.decoder_state(1, 1024)
     state.join(encoded, [0])
-    ids = state.step(np.array([[member.bos]])).ids
+    ids = state.step(SimpleNamespace(tokens=np.array([[member.bos]]))).ids
     shortlist = member._shortlist
     assert shortlist is not None
     return {*ids.ravel().tolist(), *shortlist.of(source).tolist(), *shortlist._scored.tolist()}
