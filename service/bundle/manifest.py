@@ -72,6 +72,16 @@ class GraphSet:
     join: str | None = None
     shortlist: str | None = None
 
+    @property
+    def of_sentences(self) -> tuple[ArraySpec, ...]:
+        """Return the arrays of each sentence that steps only read: its memory and its first states."""
+        first = (
+            ArraySpec(f"initial_{spec.name}", spec.dtype, ("B", *spec.axes[1:]), "memory")
+            for spec in self.state
+            if spec.kind == "fixed"
+        )
+        return (*self.memory, *first)
+
 
 @dataclass(frozen=True, slots=True)
 class AttentionSize:

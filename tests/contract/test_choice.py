@@ -8,13 +8,15 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
+from service.bundle.limits import MOST_SLOTS
 from service.bundle.manifest import ArraySpec, GraphSet, SpecialIds
 from service.bundle.vocabulary import BOS, EOS, PAD
 from service.engine.jobs import FloatArray, IntArray, SearchOptions
+from service.engine.model.buffers import Array
 from service.engine.model.interface import Advance, Choice, HostCandidates
 from service.engine.search.beam_search import Beam
 from service.engine.search.greedy import Greedy
-from training.export.graphs.choice import MOST_SLOTS, run_graph
+from training.export.graphs.choice import run_graph
 
 STEPS, SENTENCES = 12, 24
 ARRAYS = GraphSet("any", "", "", "", (), (ArraySpec("seen", "int64", ("N", 1), "cache"),))
@@ -66,16 +68,17 @@ def test_both_choose_the_same(beam_size: int, seed: int) -> None:
         for at in range(SENTENCES):
             search.add(options, (3, EOS), at=at)
     shape = SENTENCES, beam_size
-    state = {"live_tokens": np.zeros(shape, np.int64), "live_rows": np.zeros(shape, np.int64)}
+    state: dict[str, Array] = {"live_tokens": np.zeros(shape, np.int64), "live_rows": np.zeros(shape, np.int64)}
     state |= {"live_sums": np.zeros(shape), "held_lengths": np.zeros(SENTENCES * beam_size, np.int32)}
     state["held_seen"] = np.zeros((SENTENCES * beam_size, 1), np.int64)
     kept = np.full(shape, -2, np.int32)
     kept[:, 0] = -1
+    own_rows = np.arange(SENTENCES * beam_size).reshape(shape)
     names = [output.name for output in run.get_outputs()]
     ended: set[int] = set()
     for step in range(STEPS):
         ids, logprobs = candidates(random, beam_size)
-        feeds = {"given_ids": ids, "given_logprobs": logprobs, "kept": kept} | state
+        feeds = {"given_ids": ids, "given_logprobs": logprobs, "kept": kept, "own_rows": own_rows} | state
         found = dict(zip(names, run.run(names, feeds), strict=True))
         codes, gains, ends = np.split(found["choice"], 3, axis=1)
         tokens, slots = np.divmod(codes.astype(np.int64), MOST_SLOTS)

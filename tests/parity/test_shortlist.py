@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def test_a_token_that_a_value_needs_is_scored_once(bundles: Path) -> None:
     for needed in (always[:0], always):
         state = model.decoder_state(1, len(LISTED.always) + 4)
         state.join(model.encode([source], [needed]), [0])
-        step = state.step(np.array([[model.bos]]))
+        step = state.step(SimpleNamespace(tokens=np.array([[model.bos]])))
         found.append(dict(zip(step.ids[0, 0].tolist(), step.logprobs[0, 0].tolist(), strict=True)))
         assert len(found[-1]) == step.ids.shape[2], "a token stands twice among those that may follow"
     assert found[0] == found[1]

@@ -8,9 +8,8 @@ import signal
 import sys
 import time
 
-from service.engine.jobs import IntArray
 from service.engine.model.decoder_state import CpuDecoderState
-from service.engine.model.interface import Candidates
+from service.engine.model.interface import Candidates, Rows
 from service.engine.translation import served_model
 from service.server import uvicorn_server as server
 from service.server.main import serve_models
@@ -22,7 +21,7 @@ trouble: list[int] = []
 step = CpuDecoderState.step
 
 
-def troubled_step(state: CpuDecoderState, tokens: IntArray) -> Candidates:
+def troubled_step(state: CpuDecoderState, rows: Rows) -> Candidates:
     """Do what the last signal asked for; step, if it asked for nothing."""
     kind = trouble.pop() if trouble else None
     if kind in (signal.SIGUSR1, THREE_FAILURES):
@@ -30,7 +29,7 @@ def troubled_step(state: CpuDecoderState, tokens: IntArray) -> Candidates:
     if kind == signal.SIGUSR2:
         raise SystemExit("the thread ends")
     time.sleep(3600 if kind else 0.002)  # the short pause is there so that there is always somebody in the batch
-    return step(state, tokens)
+    return step(state, rows)
 
 
 def main(stalled_seconds: float) -> int:

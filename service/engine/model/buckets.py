@@ -13,10 +13,10 @@ import numpy as np
 import onnxruntime
 
 from service.bundle.limits import step_candidates
-from service.bundle.manifest import ArraySpec, GraphSet
+from service.bundle.manifest import GraphSet
 from service.engine.jobs import IntArray
 from service.engine.model.buffers import Array
-from service.engine.model.device import log_once
+from service.engine.model.device import NODE_BY_NODE, log_once
 
 Value = Any  # onnxruntime.OrtValue, which has no types
 Session = Any  # onnxruntime.InferenceSession
@@ -48,16 +48,9 @@ class SlotGraphs:
 
     step: Session
     join: Session
-    graphs: GraphSet
+    arrays: GraphSet
     device: str
     records: bool = False  # whether steps are recorded; not after a failure
-
-    @property
-    def memory(self) -> list[ArraySpec]:
-        """Return the arrays of each sentence that steps only read."""
-        first = [(f"initial_{each.name}", each) for each in self.graphs.state if each.kind == "fixed"]
-        own = [ArraySpec(name, each.dtype, ("B", *each.axes[1:]), "memory") for name, each in first]
-        return [*self.graphs.memory, *own]
 
 
 class Bucket:
@@ -66,9 +59,8 @@ class Bucket:
     def __init__(self, graphs: SlotGraphs, sentences: int, beam_size: int, length: int) -> None:
         self.sentences, self.beam_size, self.length = sentences, beam_size, length
         self._graphs = graphs
-        self.starts = np.full(
-            (sentences, beam_size), COPIES, np.int32
-        )  # `kept` where a sentence starts, or there is none
+        # What `kept` is where a sentence starts, or where there is none.
+        self.starts = np.full((sentences, beam_size), COPIES, np.int32)
         self.starts[:, 0] = STARTS
         width = step_candidates(beam_size)
         self.values: dict[str, Value] = {
@@ -88,17 +80,16 @@ class Bucket:
         sizes = {"B": self.sentences, "N": rows, "S": self.length, "T": self.length}
         shapes = {
             spec.name: [axis if isinstance(axis, int) else sizes[axis] for axis in spec.axes]
-            for spec in (*graphs.memory, *graphs.graphs.state)
+            for spec in (*graphs.arrays.of_sentences, *graphs.arrays.state)
         }
         # Ones: the scores of a slot without a sentence are numbers, too.
-        arrays = {spec.name: np.ones(shapes[spec.name], spec.dtype) for spec in graphs.memory}
-        arrays |= {spec.name: np.zeros(shapes[spec.name], spec.dtype) for spec in graphs.graphs.state}
+        arrays = {spec.name: np.ones(shapes[spec.name], spec.dtype) for spec in graphs.arrays.of_sentences}
+        arrays |= {spec.name: np.zeros(shapes[spec.name], spec.dtype) for spec in graphs.arrays.state}
         arrays |= {name: np.zeros(per_slot, dtype) for name, dtype in BETWEEN.items()}
-        arrays["kept"], arrays["choice"] = (
-            self.starts.copy(),
-            np.zeros((self.sentences, 3 * self.beam_size), np.float32),
-        )
+        arrays["kept"] = self.starts.copy()
+        arrays["choice"] = np.zeros((self.sentences, 3 * self.beam_size), np.float32)
         arrays["lengths"], arrays["source_lengths"] = np.zeros(rows, np.int32), np.ones(self.sentences, np.int64)
+        arrays["own_rows"], arrays["positions"] = np.arange(rows).reshape(per_slot), np.arange(self.length)
         arrays["top_ids"] = np.zeros((*per_slot, width), np.int64)
         arrays["top_logprobs"] = np.zeros((*per_slot, width), np.float32)
         return arrays
@@ -109,19 +100,17 @@ class Bucket:
         try:
             self.run()
         except Exception as error:  # ONNX Runtime raises its own classes, which it does not export
-            log_once(
-                logging.WARNING, f"each step on the GPU launches its nodes one by one, which takes longer: {error}"
-            )
+            log_once(logging.WARNING, f"{NODE_BY_NODE}: {error}")
             self._graphs.records = False
             self._options.add_run_config_entry("gpu_graph_id", NOT_RECORDED)
 
     def bound(self, before: "Bucket") -> Any:
         """Return a binding of the step that reads the choice and the state of another bucket, and writes its own."""
         graphs, binding = self._graphs, self._graphs.step.io_binding()
-        own = ("kept", "source_lengths", *(spec.name for spec in graphs.memory))
+        own = ("kept", "source_lengths", "own_rows", "positions", *(spec.name for spec in graphs.arrays.of_sentences))
         inputs = {name: self.values[name] for name in own}
         inputs |= {name: before.values[name] for name in BETWEEN}
-        held = ["lengths", *(spec.name for spec in graphs.graphs.state)]
+        held = ["lengths", *(spec.name for spec in graphs.arrays.state)]
         inputs |= {f"held_{name}": before.values[name] for name in held}
         for entry in graphs.step.get_inputs():
             if entry.name in self._host:
@@ -152,7 +141,7 @@ class Bucket:
         """Take sentences of an encoder run into the memory: for each slot its number, after those of the slots."""
         binding = self._graphs.join.io_binding()
         binding.bind_cpu_input("sources", sources)
-        for spec in self._graphs.memory:
+        for spec in self._graphs.arrays.of_sentences:
             binding.bind_ortvalue_input(spec.name, self.values[spec.name])
             binding.bind_ortvalue_input(f"new_{spec.name}", arrays[spec.name])
             binding.bind_ortvalue_output(f"next_{spec.name}", self.values[spec.name])

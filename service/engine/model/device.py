@@ -11,6 +11,7 @@ from service.engine.errors import BundleIncompatible, DeviceUnavailable
 
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 PREFERENCE = {"cpu": ("int8", "fp32"), "cuda": ("fp16", "fp32")}  # fastest first
+NODE_BY_NODE = "each step on the GPU launches its nodes one by one, which takes longer"
 _LOG = logging.getLogger(__name__)
 
 Device = Literal["cpu", "cuda", "auto"]

@@ -16,7 +16,7 @@ import onnxruntime
 
 from service.bundle.exact_products import WEIGHT_BITS, products_are_exact
 from service.engine.errors import BundleCorrupt, BundleIncompatible, DeviceUnavailable
-from service.engine.model.device import CPU, CUDA, ModelSettings, Placement, log_once
+from service.engine.model.device import CPU, CUDA, NODE_BY_NODE, ModelSettings, Placement, log_once
 
 # How a run gets its memory. "pool": from a pool of the session, whose one lock the runs of several threads wait for.
 # "threads": from the C library, which has a pool for each thread, but maps blocks of a mebibyte anew. "plans": the
@@ -87,9 +87,7 @@ def open_recording(
     try:
         return opened(allocation="recorded"), True
     except DeviceUnavailable as error:
-        log_once(
-            logging.WARNING, f"each step on the GPU launches its nodes one by one, which takes longer: {error.message}"
-        )
+        log_once(logging.WARNING, f"{NODE_BY_NODE}: {error.message}")
         return opened(), False
 
 

@@ -8,7 +8,7 @@ writes it, because what is written depends on everything that was read.
 """
 
 import numpy as np
-from onnx import ModelProto, TensorProto, helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from service.bundle.limits import IMPOSSIBLE, MOST_SLOTS
 from service.bundle.manifest import ArraySpec, GraphSet, SpecialIds
@@ -25,7 +25,8 @@ def run_graph(step: ModelProto, graphs: GraphSet, special: SpecialIds) -> ModelP
 
     Inputs in place of tokens and lengths: ``kept`` int32 [B, K], for each row the number of the live hypothesis that
     it continues, -1 for the start of a sentence and -2 for its other rows; what the last step chose, ``live_tokens``
-    and ``live_rows`` int64 and ``live_sums`` float64 [B, K]; the lengths and states of before as ``held_``.
+    and ``live_rows`` int64 and ``live_sums`` float64 [B, K]; the lengths and states of before as ``held_``; the numbers
+    of the rows, ``own_rows`` int64 [B, K], and perhaps those of the source's ``positions`` int64 [S].
 
     More outputs: what it chose, with ``next_``, the lengths, and ``choice`` float32 [B, 3K]. That is token *
     MOST_SLOTS + slot of the best K that live, best first, their log-probabilities (-inf: there is none), and for each
@@ -37,17 +38,31 @@ def run_graph(step: ModelProto, graphs: GraphSet, special: SpecialIds) -> ModelP
     result = ModelProto()
     result.CopyFrom(step)
     before, after, graph = first.finish(), last.finish(), result.graph
+    nodes, positions = _without_ranges(step)
     replaced = {"tokens", "lengths", *(spec.name for spec in graphs.state)}
+    kept = [entry for entry in step.graph.input if entry.name not in replaced]
     graph.CopyFrom(
         helper.make_graph(
-            [*before.node, *step.graph.node, *after.node],
+            [*before.node, *nodes, *after.node],
             "run",
-            [*before.input, *(entry for entry in step.graph.input if entry.name not in replaced)],
+            [*before.input, *kept, *positions, *after.input],
             [*before.output, *step.graph.output, *after.output],
             [*before.initializer, *step.graph.initializer, *after.initializer],
         )
     )
     return result
+
+
+def _without_ranges(step: ModelProto) -> tuple[list[NodeProto], list[ValueInfoProto]]:
+    """Return the nodes of a step that gets the positions of its source, and that input, if it reads them.
+
+    Range reads the number of positions from the memory of the CPU, for which CUDA copied it there in each step.
+    """
+    made = {node.output[0] for node in step.graph.node if node.op_type == "Range"}
+    nodes = [NodeProto.FromString(node.SerializeToString()) for node in step.graph.node if node.output[0] not in made]
+    for node in nodes:
+        node.input[:] = ["positions" if name in made else name for name in node.input]
+    return nodes, [helper.make_tensor_value_info("positions", INT64, ["S"])] if made else []
 
 
 def join_graph(graphs: GraphSet) -> ModelProto:
@@ -59,7 +74,7 @@ def join_graph(graphs: GraphSet) -> ModelProto:
     """
     graph = GraphBuilder("join", WeightStore(""))
     sources = graph.input("sources", INT64, ["B"])
-    for spec in memory_arrays(graphs):
+    for spec in graphs.of_sentences:
         dtype, axes = _element(spec), ["B", *spec.axes[1:]]
         held = graph.input(spec.name, dtype, axes)
         more = graph.input(f"new_{spec.name}", dtype, ["E", *("F" if axis == "S" else axis for axis in spec.axes[1:])])
@@ -68,16 +83,6 @@ def join_graph(graphs: GraphSet) -> ModelProto:
         taken = graph.op("Gather", graph.op("Concat", held, more, axis=0), sources, axis=0)
         graph.output(f"next_{spec.name}", taken, dtype, axes)
     return graph.model()
-
-
-def memory_arrays(graphs: GraphSet) -> list[ArraySpec]:
-    """Return the arrays of each sentence that steps only read: its memory and its first states."""
-    first = [
-        ArraySpec(f"initial_{spec.name}", spec.dtype, ("B", *spec.axes[1:]), "memory")
-        for spec in graphs.state
-        if spec.kind == "fixed"
-    ]
-    return [*graphs.memory, *first]
 
 
 def _fitted(graph: GraphBuilder, tensor: str, like: str, spec: ArraySpec) -> str:
@@ -126,12 +131,11 @@ def _first_states(graph: GraphBuilder, spec: ArraySpec, kept: str) -> str:
 def _choice(graph: GraphBuilder, sums: str, special: SpecialIds) -> None:
     """Add the choice among the candidates of all rows, ``top_ids`` and ``top_logprobs`` [B, K, C].
 
-    ONNX Runtime has all of its operators for CUDA, in this version of ONNX; it has no Equal and no ReduceMax.
+    ONNX Runtime has all of its operators for CUDA, in this version of ONNX; it has no Equal and no ReduceMax. Whatever
+    is no shape is on the device, so that nothing is copied and CUDA can record the step.
     """
     shape, beam = graph.op("Shape", "top_ids"), graph.op("Shape", "top_ids", start=1, end=2)
-    count = graph.op("Squeeze", graph.op("Shape", "lengths"))
-    numbers = graph.op("Range", _integer(graph, 0), count, _integer(graph, 1))
-    own_rows = graph.op("Reshape", numbers, graph.op("Shape", "top_ids", end=2))  # [B, K]
+    own_rows = graph.input("own_rows", INT64, ["B", "K"])
     each_row = graph.op("Unsqueeze", own_rows, graph.integers(2))  # [B, K, 1]
     totals = graph.op(
         "Add", graph.op("Unsqueeze", sums, graph.integers(2)), graph.op("Cast", "top_logprobs", to=DOUBLE)
