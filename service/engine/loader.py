@@ -3,7 +3,6 @@
 service.engine_process loads workers in other processes.
 """
 
-import asyncio
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -223,4 +222,3 @@ class EngineHost:
     providers: Callable[[], Sequence[str]] = own_providers
     engines: int = 1  # processes that load each model
     alive: Callable[[], bool] = lambda: True  # whether models can be opened at all
-    receive_on: Callable[[asyncio.AbstractEventLoop], None] = lambda _loop: None  # receives the processes' messages

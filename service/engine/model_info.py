@@ -52,6 +52,10 @@ class ModelInfo:
         """Return every (source, target) it translates."""
         return tuple((source, target) for source in self.sources for target in self.targets if source != target)
 
+    def has(self, pair: tuple[str, str]) -> bool:
+        """Return whether it translates a pair, written as models write it."""
+        return pair[0] in self.sources and pair[1] in self.targets
+
     @property
     def sources(self) -> tuple[str, ...]:
         """Return every source language, at least one."""

@@ -44,8 +44,7 @@ class Registry:
         """Store where the models are, how they are loaded, and where they run; `load` reads the folder."""
         self._models_dir = models_dir
         self._settings = settings or EngineSettings()
-        self._host = host or EngineHost()
-        self._opener = ModelOpener(self._settings, on_event, open_worker, self._host)
+        self._opener = ModelOpener(self._settings, on_event, open_worker, host)
         self._loads = self._opener.loads
         self._translators: tuple[Translator, ...] = ()
         self._pairs: Pairs[Translator] | None = None
@@ -108,7 +107,6 @@ class Registry:
 
     async def start(self) -> None:
         """Read the folder if that is still to be done, and warm up what is loaded."""
-        self._host.receive_on(asyncio.get_running_loop())
         if not self._translators:
             await in_daemon_thread(self.load, "loading")
         await asyncio.gather(*(model.start() for model in self._served_models() if model.state == "open"))
@@ -221,7 +219,7 @@ class Registry:
         old = served.pop(name, None)
         if old is not None:
             self._replaced = [model for model in self._replaced if model.state != "closed"] + [old.model]
-            old.model.retire()
+            old.model.retire(None if translator is None else translator.model)
         if translator is not None:
             served[name] = translator
         self._translators = tuple(served[each] for each in sorted(served))

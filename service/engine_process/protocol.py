@@ -1,10 +1,12 @@
 """The messages between the HTTP process and an engine process: all can be pickled, none holds text.
 
-The frequent ones are pickled as their fields: every request has a Translate and a Done, every step a few events.
+The frequent ones are pickled as their fields: every request has a Translate and a Done, every step a few events. An
+engine process receives pickled messages, one after the other; it sends lists of them, each after its length.
 
 `worker` is the number of a model in a process, `number` that of a call, which Done or Failed answers.
 """
 
+import struct
 from dataclasses import dataclass
 
 from service.bundle.load import Bundle
@@ -20,6 +22,8 @@ from service.engine import (
     WorkerStatus,
     sent_as_fields,
 )
+
+LENGTH = struct.Struct(">Q")  # the length of a pickled list of messages, sent before it
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Assembles the server from the settings: logging, tracing, engine, models."""
 
+import asyncio
 import contextlib
 import os
 import re
@@ -7,6 +8,8 @@ import resource
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+
+import uvloop
 
 from service.api.state import Service
 from service.engine import (
@@ -21,6 +24,7 @@ from service.engine import (
     WorkerFactory,
     WorkerSettings,
     default_engine_processes,
+    in_daemon_thread,
     load_worker,
     own_cores,
     own_process,
@@ -31,7 +35,7 @@ from service.engine_process.client.connection import LogStyle
 from service.engine_process.server.engine_server import prepare_interpreter
 from service.logs import configure_logging, get_logger
 from service.metrics import Metrics
-from service.server.uvicorn_server import run
+from service.server.uvicorn_server import serve
 from service.settings import Settings, forget_secrets
 from service.tracing import start_tracing
 
@@ -85,17 +89,20 @@ def serve_models(settings: Settings) -> int:
     if expects_gpu(settings) and NVIDIA_DRIVER.exists() and (warning := driver_warning(NVIDIA_DRIVER.read_text())):
         log.warning(warning)
     tracing = start_tracing(settings)
-    with engine_host(settings, partial(metrics.count, "engine_restarts")) as (open_worker, host):
+    with (
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        engine_host(settings, runner.get_loop(), partial(metrics.count, "engine_restarts")) as (open_worker, host),
+    ):
         metrics.engine_processes.process_ids = lambda: [one for one in host.process_ids() if one not in own_process()]
         open_worker = with_cache_of(settings, open_worker)
         listener = metrics.record if tracing is None else tracing.listening(metrics.record)
         registry = Registry(settings.models_dir, engine_settings(settings), listener, open_worker, host)
-        registry.load()
+        runner.run(in_daemon_thread(registry.load, "loading"))
         if decided:
             device = "cuda" if expects_gpu(settings) else "cpu"
             log.info("engine processes", chosen=settings.engine_processes, cores=own_cores(), device=device)
         warn_of_useless_pivot(settings, registry.models())
-        return run(Service(settings, registry, metrics, tracing=tracing))
+        return runner.run(serve(Service(settings, registry, metrics, tracing=tracing)))
 
 
 def with_engine_processes(settings: Settings) -> Settings:
@@ -147,12 +154,11 @@ def warn_of_useless_pivot(settings: Settings, models: Sequence[ModelInfo]) -> No
 
 @contextlib.contextmanager
 def engine_host(
-    settings: Settings, on_restart: Callable[[str], None] = lambda _what: None
+    settings: Settings, loop: asyncio.AbstractEventLoop, on_restart: Callable[[str], None] = lambda _what: None
 ) -> Iterator[tuple[WorkerFactory, EngineHost]]:
     """Yield the factory of workers, and where they are: here, or in engine processes that last as long as this context.
 
-    `on_restart` is called at every restart of a process or of a model in one; see
-    service.engine_process.client.supervisor.
+    `loop` receives their messages; `on_restart` is called at every restart of a process or of a model in one.
     """
     if not settings.engine_processes:
         yield load_worker, EngineHost()
@@ -160,7 +166,7 @@ def engine_host(
     processes = settings.engine_processes
     assert processes != "auto"  # decided before
     log_style = LogStyle(settings.log_level)
-    with EngineCluster(processes, log_style, on_restart, visible_gpus()) as cluster:
+    with EngineCluster(processes, loop, log_style, on_restart, visible_gpus()) as cluster:
         yield (
             cluster.open,
             EngineHost(
@@ -168,6 +174,5 @@ def engine_host(
                 cluster.providers,
                 processes,
                 lambda: cluster.alive,
-                cluster.receive_on,
             ),
         )

@@ -60,7 +60,6 @@ class Server(uvicorn.Server):
                 create_app(service, self._lifespan),
                 host=settings.host,
                 port=settings.port,
-                loop="uvloop",
                 http=functools.partial(LimitedProtocol, policy),  # type: ignore[arg-type]
                 ws="none",
                 lifespan="on",
@@ -227,11 +226,11 @@ def drop_new_connections(listener: socket.socket) -> None:
         listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(program)))
 
 
-def run(service: Service) -> int:
+async def serve(service: Service) -> int:
     """Serve until the process is stopped, and return its exit code."""
     server = Server(service)
     try:
-        server.run()
+        await server.serve()
     except SystemExit:
         # Uvicorn exits like this if it cannot listen; the reason is in the log.
         return 1

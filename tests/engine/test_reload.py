@@ -20,6 +20,7 @@ from service.engine.errors import (
     BundleMissing,
     EngineFailure,
     LastModel,
+    NotReady,
     UnknownModel,
     UnsupportedPair,
 )
@@ -63,6 +64,23 @@ async def test_what_is_new_or_changed_is_served_and_the_rest_is_left_alone(
     assert registry.ready
     await registry.unload(DE)
     assert await registry.unused() == [DE]
+
+
+async def test_a_request_that_was_resolved_before_a_model_was_replaced_is_answered_by_what_replaced_it(
+    write_model: WriteModel, registry: Registry
+) -> None:
+    resolved = registry.resolve("en", "fr")
+    for version in ("2", "3"):
+        write_model(FR, version=version)
+        await registry.reload(FR)
+    while resolved.model.state != "closed":
+        await asyncio.sleep(0.01)
+    assert (await resolved.translate(["I lost."]))[0].text == "I lost."
+    assert (await resolved.score_batch([("I lost.", "I lost.")]))[0].source_text == "I lost."
+    write_model(FR, version="4", target_language="de")
+    await registry.reload()
+    with pytest.raises(NotReady, match="replaced or unloaded"):  # not by a model of another pair
+        await resolved.translate(["I lost."])
 
 
 async def test_a_request_ends_with_the_model_it_began_with_which_is_then_freed(

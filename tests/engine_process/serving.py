@@ -1,6 +1,8 @@
 """Models in real engine processes, and work for them."""
 
+import asyncio
 import contextlib
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -42,10 +44,34 @@ class Serving:
 
 
 @contextlib.contextmanager
+def engines(processes: int = 1, **options: Any) -> Iterator[EngineCluster]:
+    """Start engine processes, with an event loop in a thread."""
+    loop = asyncio.new_event_loop()
+    over = asyncio.Event()
+    thread = threading.Thread(target=loop.run_until_complete, args=(over.wait(),), daemon=True)
+    thread.start()
+    try:
+        with EngineCluster(processes, loop, **options) as cluster:
+            yield cluster
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(20)
+        loop.run_until_complete(_others())
+        loop.close()
+
+
+async def _others() -> None:
+    """Wait until nothing else runs."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others, timeout=20)
+
+
+@contextlib.contextmanager
 def serving(*bundles: Bundle, processes: int = 1) -> Iterator[Serving]:
     """Start a worker of each bundle in engine processes."""
     restarts: list[str] = []
-    with EngineCluster(processes, on_restart=restarts.append) as cluster:
+    with engines(processes, on_restart=restarts.append) as cluster:
         workers = [cluster.open(bundle, EngineSettings(), ignore_event).worker for bundle in bundles]
         yield Serving(cluster, workers, restarts)
         for worker in workers:

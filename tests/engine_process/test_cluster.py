@@ -19,7 +19,7 @@ from service.engine.loader import EngineSettings, load_worker
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine_process.client.cluster import EngineCluster
-from tests.engine_process.serving import SLOW, jobs, works
+from tests.engine_process.serving import SLOW, engines, jobs, works
 from tests.support.polling import wait_until
 from tests.support.toy_onnx import write_toy_bundle
 
@@ -28,7 +28,7 @@ GALLERY_MODEL = Path(__file__).parents[2] / "models" / "gallery" / "gallery-rnn"
 
 @pytest.fixture(scope="module", params=[1, 2])
 def cluster(request: pytest.FixtureRequest) -> Iterator[EngineCluster]:
-    with EngineCluster(request.param) as cluster:
+    with engines(request.param) as cluster:
         yield cluster
 
 

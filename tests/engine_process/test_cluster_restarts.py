@@ -16,9 +16,9 @@ from service.engine.events import ignore_event
 from service.engine.loader import EngineSettings
 from service.engine.model_info import WorkerState
 from service.engine.scheduling.admission import WorkerStatus
-from service.engine_process.client import restarts
-from service.engine_process.client.restarts import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, Restarts
-from service.engine_process.client.supervisor import SILENT_SECONDS
+from service.engine_process.client import lifecycle
+from service.engine_process.client.engine_process import SILENT_SECONDS
+from service.engine_process.client.lifecycle import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, Restarts
 from service.engine_process.protocol import StatusReport
 from tests.engine_process.serving import SLOW, jobs, serving, works
 from tests.support.polling import wait_until
@@ -47,7 +47,7 @@ def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
 
 
 def test_a_process_that_never_lasts_is_given_up(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restarts, "MOST_IN_A_ROW", 2)
+    monkeypatch.setattr(lifecycle, "MOST_IN_A_ROW", 2)
     with serving(bundle) as served:
         [worker] = served.workers
         for _ in range(3):
@@ -71,9 +71,10 @@ def test_a_model_that_fails_is_loaded_anew_and_given_up_if_it_fails_again_beside
         [process] = served.cluster._processes
         for then in ("running", "dead"):
             [lost] = worker.submit_all([SLOW])
-            process._receive(StatusReport(worker.number, WorkerStatus(WorkerState.DEAD, False, time.monotonic())))
+            report = StatusReport(worker.number, WorkerStatus(WorkerState.DEAD, False, time.monotonic()))
+            process._loop.call_soon_threadsafe(process._receive, report)
+            assert isinstance(lost.exception(20), Interrupted)
             assert worker.status.state in ("restarting", then)
-            assert isinstance(lost.exception(0), Interrupted)
             assert works(well)
             until(lambda then=then: worker.status.state == then)  # type: ignore[misc]
             assert then == "dead" or works(worker)
@@ -125,8 +126,8 @@ def test_a_bundle_whose_load_hangs_is_refused_in_time_and_the_others_serve(bundl
 
 def test_processes_end_with_whoever_started_them() -> None:
     program = (
-        "import time\nfrom service.engine_process.client.cluster import EngineCluster\n"
-        "with EngineCluster(2) as cluster:\n    print(*cluster.process_ids, flush=True)\n    time.sleep(600)\n"
+        "import time\nfrom tests.engine_process.serving import engines\n"
+        "with engines(2) as cluster:\n    print(*cluster.process_ids, flush=True)\n    time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None

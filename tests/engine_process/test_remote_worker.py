@@ -2,36 +2,43 @@
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from service.bundle.load import Bundle
 from service.engine.errors import Interrupted, NotReady, Overloaded
 from service.engine.events import EngineEvent, RequestRejected
 from service.engine.jobs import ScoringRequest, SearchOptions, SentenceJob
+from service.engine.loader import EngineSettings
 from service.engine.model_info import WorkerState
 from service.engine.scheduling.admission import QueueStatus, WorkerStatus
-from service.engine_process.client import remote_worker as remote
+from service.engine_process.client.lifecycle import Event
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
-from service.engine_process.protocol import StatusReport, ToEngine, Translate
+from service.engine_process.protocol import StatusReport, ToEngine
 
 JOB = SentenceJob((5, 6, 2), SearchOptions(beam_size=1, max_length=8))
 SCORING = ScoringRequest((5, 2), (6, 2))
 
 
 class Far:
-    """A worker whose messages go nowhere."""
+    """A worker whose messages go nowhere; it stands for its process, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, bundle: Bundle) -> None:
         self.sent: list[ToEngine] = []
         self.heard: list[EngineEvent] = []
-        self.full = self.has_unread = False
-        pending = PendingCalls(cancelled=lambda _worker, _number: None)
-        self.worker = RemoteWorker("toy", 3, self, pending, self.heard.append)
-        self.worker.mark_loaded()
+        self.full, self.looked = False, time.monotonic()
+        self.pending = PendingCalls(cancelled=lambda _worker, _number: None)
+        process: Any = self
+        self.worker = RemoteWorker(3, process, bundle, EngineSettings(), self.heard.append)
+        self.worker.move(Event.LOADED)
 
-    def send(self, message: ToEngine) -> None:
+    def post(self, message: ToEngine, *_numbers: int) -> None:
         self.sent.append(message)
+
+    def forget(self, worker: RemoteWorker) -> None:
+        """There is no other one."""
 
     def report(self, queue_full: bool = False, queue_seconds: float | None = None) -> None:
         queue = QueueStatus(queue_full, queue_seconds)
@@ -39,13 +46,11 @@ class Far:
 
 
 @pytest.fixture
-def far() -> Far:
-    return Far()
+def far(bundle: Bundle) -> Far:
+    return Far(bundle)
 
 
-def test_a_worker_that_is_not_heard_of_or_has_too_much_to_read_is_spared(
-    far: Far, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_is_not_heard_of_or_has_too_much_to_read_is_spared(far: Far) -> None:
     far.report()
     far.worker.check_room()
     far.full = True
@@ -57,11 +62,10 @@ def test_a_worker_that_is_not_heard_of_or_has_too_much_to_read_is_spared(
         with pytest.raises(Overloaded):
             ask()
     far.full = False
-    monkeypatch.setattr(remote, "SILENT_SECONDS", 0.02)
-    time.sleep(0.05)
-    far.has_unread = True  # this process was too busy to read the reports
+    far.worker.reported -= 10.0
+    far.looked -= 10.0  # this process was too busy to read the reports
     far.worker.check_room()
-    far.has_unread = False
+    far.looked += 10.0
     with pytest.raises(Overloaded):
         far.worker.check_room()
     far.report()
@@ -88,20 +92,16 @@ def test_a_caller_is_refused_here_as_soon_as_the_queue_is_reported_full_or_too_s
     assert far.sent == sent
 
 
-def test_a_job_that_was_sent_while_its_process_went_fails(far: Far) -> None:
-    def dies(message: ToEngine) -> None:
-        far.worker.mark_lost()
-
-    def dies_and_comes_back(message: ToEngine) -> None:
-        if isinstance(message, Translate):
-            far.worker.mark_lost()
-            far.worker.mark_loaded()
-
-    far.send = dies_and_comes_back  # type: ignore[method-assign]
-    [future] = far.worker.submit_all([JOB])
-    assert isinstance(future.exception(0), Interrupted)
-    far.send = dies  # type: ignore[method-assign]
-    [future] = far.worker.submit_all([JOB])
-    assert isinstance(future.exception(0), Interrupted)
-    with pytest.raises(NotReady):
+def test_a_model_that_leaves_answers_what_it_has_not_done(far: Far) -> None:
+    [lost] = far.worker.submit_all([JOB])
+    far.worker.lose(Event.ENDED, Interrupted.of_a_process("toy"))
+    assert isinstance(lost.exception(0), Interrupted)
+    with pytest.raises(NotReady, match="being restarted"):
         far.worker.submit_scoring(SCORING)
+    far.worker.move(Event.STARTED)
+    far.worker.move(Event.LOADED)
+    [waiting] = far.worker.submit_all([JOB])
+    far.worker.retire()
+    assert isinstance(waiting.exception(0), NotReady)
+    with pytest.raises(NotReady, match="is stopping"):
+        far.worker.submit_all([JOB])

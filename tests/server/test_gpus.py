@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from service.engine_process.client.cluster import EngineCluster
 from service.server.main import driver_warning, visible_gpus
+from tests.engine_process.serving import engines
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_the_gpus_are_those_of_the_driver_or_of_cuda_visible_devices(
 
 
 def test_each_engine_process_sees_one_of_several_gpus() -> None:
-    with EngineCluster(3, gpus=["0", "GPU-5f2"]) as cluster:
+    with engines(3, gpus=["0", "GPU-5f2"]) as cluster:
         assert [seen_by(process) for process in cluster.process_ids] == ["0", "GPU-5f2", "0"]
 
 

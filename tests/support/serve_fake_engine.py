@@ -10,6 +10,8 @@ import sys
 from functools import partial
 from unittest.mock import patch
 
+import uvloop
+
 from service.access.connections import MOST_OF_ADDRESS, Connections
 from service.api.middleware import bodies
 from service.logs import configure_logging
@@ -45,7 +47,7 @@ def main(seconds: float, fault: str = "") -> int:
     connections = partial(Connections, address_limit=limits.pop("address_limit", MOST_OF_ADDRESS))
     policy = partial(ConnectionPolicy, limits=ConnectionLimits(**limits))
     with patch.multiple(uvicorn_server, Connections=connections, ConnectionPolicy=policy):
-        return uvicorn_server.run(service_of(registry, settings, metrics))
+        return uvloop.run(uvicorn_server.serve(service_of(registry, settings, metrics)))
 
 
 if __name__ == "__main__":

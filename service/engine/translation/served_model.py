@@ -51,15 +51,22 @@ class ServedModel(ManagedModel):
         super().__init__(info.name, opening.expected, self._open, self._close, self._failed)
         self.info = info
         self._opening, self._models = opening, models
+        self._successor: ServedModel | None = None  # what has replaced it
         self._pairs: dict[Pair, LoadedPair] = {}  # of the open model, those that were requested; else empty
         self._loaded: LoadedPair | None = None
 
     @asynccontextmanager
     async def use(self, pair: Pair, deadline: float | None = None) -> AsyncIterator[LoadedPair]:
-        """Open the model if need be, keep it open as long as the context lasts, and give it for a pair of languages."""
-        async with self._models.using(self, deadline):
-            self.last_used = time.time()
-            yield self.loaded_for(pair)
+        """Open the model if need be, keep it open as long as the context lasts, and give it for a pair of languages.
+
+        What has replaced it is used in its place, once nobody keeps it.
+        """
+        model = self
+        while model.retired and not model.keepers and model._successor and model._successor.info.has(pair):
+            model = model._successor
+        async with self._models.using(model, deadline):
+            model.last_used = time.time()
+            yield model.loaded_for(pair)
 
     def loaded_for(self, pair: Pair) -> LoadedPair:
         """Return the open model for a pair of languages."""
@@ -72,8 +79,9 @@ class ServedModel(ManagedModel):
         """Return a context inside which it serves those who began with it, even if it is replaced or unloaded."""
         return self._models.keeping(self)
 
-    def retire(self) -> None:
+    def retire(self, successor: "ServedModel | None" = None) -> None:
         """Close it when the last request that began with it has ended; it was replaced, unloaded or refused."""
+        self._successor = successor
         self._models.retire(self)
 
     def load(self) -> None:

@@ -28,7 +28,8 @@ from service.engine import (
     WorkerStatus,
 )
 from service.engine_process.client.connection import LogStyle
-from service.engine_process.client.supervisor import EngineProcess
+from service.engine_process.client.engine_process import EngineProcess
+from service.engine_process.client.lifecycle import ProcessState
 
 Result = TypeVar("Result")
 
@@ -140,11 +141,13 @@ class EngineCluster:
     def __init__(
         self,
         size: int,
+        loop: asyncio.AbstractEventLoop,
         log_style: LogStyle | None = None,
         on_restart: Callable[[str], None] = lambda _what: None,
         gpus: Sequence[str] = (),
     ) -> None:
-        """Manage `size` processes, each with one of several `gpus` in turn; `on_restart`: see EngineProcess."""
+        """Manage `size` processes, each with one of several `gpus` in turn; `loop`, `on_restart`: see EngineProcess."""
+        self._loop = loop
         self._size, self._log_style, self._on_restart = size, log_style or LogStyle(), on_restart
         self._gpus = gpus if len(gpus) > 1 else [None]
         self._processes: list[EngineProcess] = []
@@ -152,7 +155,7 @@ class EngineCluster:
     def __enter__(self) -> Self:
         """Start the processes."""
         self._processes = [
-            EngineProcess(self._log_style, self._on_restart, self._gpus[number % len(self._gpus)])
+            EngineProcess(self._loop, self._log_style, self._on_restart, self._gpus[number % len(self._gpus)])
             for number in range(self._size)
         ]
         return self
@@ -172,37 +175,32 @@ class EngineCluster:
     @property
     def alive(self) -> bool:
         """Return whether models can be opened: one of the processes has not been given up."""
-        return not all(process.given_up for process in self._processes)
+        return any(process.state is not ProcessState.GIVEN_UP for process in self._processes)
 
     def providers(self) -> tuple[str, ...]:
         """Return the providers of ONNX Runtime in the processes."""
         return self._processes[0].providers(PROVIDERS_SECONDS)
 
-    def receive_on(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Receive the messages of the processes on an event loop from now on; it must run until the exit."""
-        for process in self._processes:
-            process.receive_on(loop)
-
     def open(self, bundle: Bundle, settings: EngineSettings, on_event: EventListener) -> LoadedWorker[SentenceWorker]:
         """Load a bundle in every process at the same time; raise the errors of `load_worker`, or EngineFailure."""
-        processes = [process for process in self._processes if not process.given_up]
+        processes = [process for process in self._processes if process.state is not ProcessState.GIVEN_UP]
         if not processes:
             raise EngineFailure("There is no engine process.")
         listeners = _sum_of_loads(on_event, len(processes))
         opening = [
-            (process, *process.open(bundle, settings, listener))
-            for process, listener in zip(processes, listeners, strict=True)
+            process.open(bundle, settings, listener) for process, listener in zip(processes, listeners, strict=True)
         ]
-        loading = wait([placement for _, _, placement in opening], settings.load_seconds).not_done
+        loading = wait([placement for _, placement in opening], settings.load_seconds).not_done
         try:
             if loading:
                 raise EngineFailure(f"{bundle.folder}: it was not loaded within {settings.load_seconds:g} seconds.")
-            placements = [placement.result() for _, _, placement in opening]
+            placements = [placement.result() for _, placement in opening]
         except EngineError:
-            for process, worker, _ in opening:  # otherwise the processes that have loaded it would keep it
-                process.abandon(worker)
+            for worker, placement in opening:  # otherwise the processes that have loaded it would keep it
+                placement.cancel()
+                worker.retire()
             raise
-        workers = [worker for _, worker, _ in opening]
+        workers = [worker for worker, _ in opening]
         return LoadedWorker(workers[0] if len(workers) == 1 else WorkerPool(workers), placements[0])
 
 

@@ -1,22 +1,19 @@
-"""The client's stand-in for a worker in an engine process: the same calls, answered over the channel.
+"""The client's stand-in for a worker in an engine process: the same calls, answered by messages.
 
-The supervisor may restart the process. Until then the worker is "restarting" and its requests in flight fail with
-Interrupted; it continues when the process has loaded the model again.
+If its process ends, its requests in flight fail with Interrupted; it continues when the next process has loaded it.
 """
 
 import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from service.bundle.load import Bundle
 from service.engine import (
     EngineError,
-    EngineFailure,
     EngineSettings,
     EventListener,
-    Interrupted,
     LoadChanged,
     NotReady,
     Overloaded,
@@ -32,162 +29,117 @@ from service.engine import (
     overloaded,
     require_running,
 )
-from service.engine_process.client.pending_calls import PendingCalls
-from service.engine_process.protocol import EventReport, Score, StatusReport, Stop, ToEngine, Translate
+from service.engine_process.client.lifecycle import MODEL, SHOWN, Event, ModelStage
+from service.engine_process.protocol import EventReport, Score, StatusReport, Stop, Translate
+
+if TYPE_CHECKING:
+    from service.engine_process.client.engine_process import EngineProcess
 
 GRACE_SECONDS = 12.0  # time for the threads of a worker to end after its drain
 SILENT_SECONDS = 2.0  # without a report, after which a process gets no more work
-
-
-class Connection(Protocol):
-    """The destination of messages; messages are lost while there is no process."""
-
-    def send(self, message: ToEngine) -> None:
-        """Send a message."""
-
-    @property
-    def full(self) -> bool:
-        """Return whether so many messages wait that no more work should be sent."""
-
-    @property
-    def has_unread(self) -> bool:
-        """Return whether messages have arrived that this process has not read yet."""
 
 
 class RemoteWorker:
     """Satisfies service.engine.SentenceWorker; its futures fail with the errors of the model."""
 
     def __init__(
-        self, name: str, number: int, connection: Connection, pending: PendingCalls, on_event: EventListener
+        self, number: int, process: "EngineProcess", bundle: Bundle, settings: EngineSettings, on_event: EventListener
     ) -> None:
-        self.name, self.number = name, number  # its number in its process
-        self._on_event, self._connection, self._pending = on_event, connection, pending
-        self._lock = threading.RLock()  # finalisers may call `retire` in any thread
-        self._state = WorkerState.RUNNING
-        self._lost, self._failed = True, False  # until its process has loaded it; permanently
-        self._generation = 0  # the number of times that its process was lost
-        self._reset_reports()
-        self.order: tuple[Bundle, EngineSettings] | None = None  # what is loaded
-        self.opening: Future[Placement] | None = None  # its first load, while that is in progress
+        """Stand for a bundle that is being loaded under this number."""
+        self.number, self.name = number, bundle.manifest.name
+        self.bundle, self.settings = bundle, settings
+        self.stage = ModelStage.OPENING
         self.placement: Placement | None = None  # of its first load
-        self.loading_since: float | None = None  # None: it is loaded, or waits for the next process
         self.restarted_at: float | None = None  # the last time that it failed in a process that went on
+        self._process, self._on_event = process, on_event
+        self._lock = threading.Lock()
+        self._hear(WorkerStatus(WorkerState.RUNNING, alive=True, heartbeat=time.monotonic()))
+
+    def move(self, event: Event) -> ModelStage:
+        """Take the stage that follows an event, and return it."""
+        with self._lock:
+            if event is Event.LOADED:  # its reports are still to come
+                self._hear(WorkerStatus(WorkerState.RUNNING, alive=True, heartbeat=time.monotonic()))
+            self.stage = MODEL.get((self.stage, event), self.stage)
+            return self.stage
 
     @property
-    def state(self) -> WorkerState:
-        """Return the state of the worker; only a running one accepts jobs."""
-        if self._state not in (WorkerState.RUNNING, WorkerState.DRAINING):
-            return self._state
-        if self._failed:
-            return WorkerState.DEAD
-        return WorkerState.RESTARTING if self._lost else self._state
+    def _state(self) -> WorkerState:
+        return SHOWN.get(self.stage, WorkerState.RESTARTING)
 
     @property
     def status(self) -> WorkerStatus:
         """Return the state, with the rest as last reported."""
-        state, last = self.state, self._status
+        state, last = self._state, self._status
         alive = last.alive and state in (WorkerState.RUNNING, WorkerState.DRAINING)
         return WorkerStatus(state, alive, last.heartbeat, last.queue)
 
     def stop(self, drain: float = 0.0) -> None:
         """Let running requests finish within `drain` seconds, fail the others, and free the model; this blocks."""
-        generation = self._generation
-        with self._lock:
-            if self._state is WorkerState.RUNNING:
-                self._state = WorkerState.DRAINING
-        number, stopped = self._pending.open(self.number)
-        self._connection.send(Stop(self.number, drain, number))
-        self._fail_if_lost(generation, [number])
+        self.move(Event.DRAIN)
+        number, stopped = self._process.pending.open(self.number)
+        self._process.post(Stop(self.number, drain, number), number)
         wait([stopped], drain + GRACE_SECONDS)
-        if not self._failed:
-            self._state = WorkerState.STOPPED
-        self._pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self.number)
+        self._end()
 
     def retire(self) -> None:
         """Stop without a wait; pending calls get NotReady."""
-        self._state = WorkerState.STOPPED
-        self._connection.send(Stop(self.number))
+        self._process.post(Stop(self.number))
+        self._end()
+
+    def _end(self) -> None:
+        self.move(Event.STOP)
+        self._process.forget(self)
+        self._process.pending.fail_all(NotReady(f"The model {self.name} has been stopped."), self.number)
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise the error of the smallest request according to the last report, which is a moment old."""
-        require_running(self.name, self.state)
+        require_running(self.name, self._state)
         now = time.monotonic()
-        error = self._unreachable(now) or admission_error(self.name, self._status.queue, deadline, now)
+        error = self._unreachable() or admission_error(self.name, self._status.queue, deadline, now)
         if error is not None:
             self._on_event(RequestRejected(self.name, error.code))
             raise error
 
     def submit_all(self, jobs: Sequence[SentenceJob]) -> list[Future[SentenceResult]]:
         """Send the sentences of one request, which are all queued, or none; a cancelled future frees its rows."""
-        generation = self._generation
         self.check_room(jobs[0].deadline)
-        opened = [self._pending.open(self.number) for _ in jobs]
+        opened = [self._process.pending.open(self.number) for _ in jobs]
         numbers = tuple(number for number, _ in opened)
-        self._connection.send(Translate(self.number, numbers, tuple(jobs)))
-        self._fail_if_lost(generation, numbers)
-        return [self._pending.watch_cancellation(number, future) for number, future in opened]
+        self._process.post(Translate(self.number, numbers, tuple(jobs)), *numbers)
+        return [future for _, future in opened]
 
     def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
         """Send a given translation for scoring."""
-        generation = self._generation
-        require_running(self.name, self.state)
-        if self._connection.full:
+        require_running(self.name, self._state)
+        if self._process.full:
             self._on_event(RequestRejected(self.name, Overloaded.code))
             raise overloaded(self.name, self._status.queue.seconds)
-        number, future = self._pending.open(self.number)
-        self._connection.send(Score(self.number, number, job))
-        self._fail_if_lost(generation, [number])
-        return self._pending.watch_cancellation(number, future)
+        number, future = self._process.pending.open(self.number)
+        self._process.post(Score(self.number, number, job), number)
+        return future
 
     def handle(self, message: EventReport | StatusReport) -> bool:
-        """Process a message about the worker; return True if the worker has died."""
-        match message:
-            case EventReport(_, event):
-                self._on_event(event)
-            case StatusReport(_, status) if not self._lost:
-                self._status, self.reported = status, time.monotonic()
-                if status.state is WorkerState.DEAD and self._state is WorkerState.RUNNING:
-                    self.mark_lost()
-                    return True
-        return False
+        """Process a message about the worker; return whether it has died."""
+        if isinstance(message, EventReport):
+            self._on_event(message.event)
+        elif self.stage in (ModelStage.RUNNING, ModelStage.DRAINING):
+            self._hear(message.status)
+        return self.stage is ModelStage.RUNNING and self._status.state is WorkerState.DEAD
 
-    def mark_lost(self) -> None:
-        """Record that the worker is gone; its pending calls fail."""
-        with self._lock:
-            self._lost, self.loading_since = True, None
-            self._generation += 1
-        self._pending.fail_all(Interrupted.of_a_process(self.name), self.number)
+    def lose(self, event: Event, error: EngineError) -> None:
+        """Record that it is gone, perhaps for now; its pending calls fail."""
+        self.move(event)
+        self._process.pending.fail_all(error, self.number)
         self._on_event(LoadChanged(self.name, 0, 0, 0))
 
-    def mark_loaded(self) -> None:
-        """Record that the process has loaded the model, perhaps again."""
-        with self._lock:
-            self._reset_reports()
-            self._lost, self.loading_since = False, None
+    def _hear(self, status: WorkerStatus) -> None:
+        self._status, self.reported = status, time.monotonic()
 
-    def give_up(self) -> None:
-        """Record that the worker will not come back."""
-        with self._lock:
-            self._lost = self._failed = True
-        self._pending.fail_all(EngineFailure.of_a_model(self.name), self.number)
+    def _unreachable(self) -> EngineError | None:
+        """Return the reason to send nothing now: the process is silent, or too much is unsent.
 
-    def _reset_reports(self) -> None:
-        """Reset the reports: the first one is still to come."""
-        self.reported = time.monotonic()  # the time of the last one
-        self._status = WorkerStatus(WorkerState.RUNNING, alive=True, heartbeat=self.reported)
-
-    def _unreachable(self, now: float) -> EngineError | None:
-        """Return the reason to send nothing now: the process is silent, or too many messages wait.
-
-        A process is silent if its last report is old and nothing of it is unread. If this process has been too busy to
-        read, the engine process decides about the request itself.
+        Its silence is counted until this process has last looked, which may be too busy to read reports.
         """
-        age = now - self.reported
-        silent = age > SILENT_SECONDS and not self._connection.has_unread
-        return overloaded(self.name, age) if silent or self._connection.full else None
-
-    def _fail_if_lost(self, generation: int, numbers: Sequence[int]) -> None:
-        """Fail jobs if their process is gone; called after a send, too, because it may have ended meanwhile."""
-        if self._lost or self._generation != generation:
-            for number in numbers:
-                self._pending.fail(number, Interrupted.of_a_process(self.name))
+        age = self._process.looked - self.reported
+        return overloaded(self.name, age) if age > SILENT_SECONDS or self._process.full else None

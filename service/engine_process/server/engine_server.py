@@ -4,13 +4,16 @@ Its arguments are the number of the socket to the process that started it, with 
 log. It leaves signals to its parent: a terminal sends them to both, and running requests must finish first.
 """
 
+import contextlib
 import gc
 import logging
 import os
+import pickle
 import signal
 import socket
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -33,8 +36,17 @@ from service.engine import (
     trim_memory,
 )
 from service.engine_process import protocol
-from service.engine_process.channel import MessageChannel
-from service.engine_process.protocol import Done, EventReport, Failed, FromEngine, Open, StatusReport, Stop, ToEngine
+from service.engine_process.protocol import (
+    LENGTH,
+    Done,
+    EventReport,
+    Failed,
+    FromEngine,
+    Open,
+    StatusReport,
+    Stop,
+    ToEngine,
+)
 from service.logs import configure_logging
 
 STATUS_SECONDS = 0.25  # between two reports
@@ -50,6 +62,7 @@ class EngineServer:
         self._send, self._send_later = send, send_later
         self._answered = False  # the present step has answered a sentence, and its end sends the answer
         self._workers: dict[int, Worker] = {}
+        self._unwanted: set[int] = set()  # workers that were stopped, perhaps before they were loaded
 
     def receive(self, message: ToEngine) -> None:
         """Process a message; slow work is done in a thread, so that the next message does not wait."""
@@ -62,10 +75,11 @@ class EngineServer:
                 if worker := self._workers.get(owner):
                     worker.cancel(number)
             case Open():
+                self._unwanted.discard(message.worker)
                 threading.Thread(target=self._open, args=(message,), daemon=True).start()
             case Stop(owner, _, None):
-                if worker := self._workers.pop(owner, None):
-                    worker.retire()
+                self._unwanted.add(owner)
+                self._retire(owner)
             case Stop(owner, drain, int(number)):
                 threading.Thread(target=self._stop, args=(owner, drain, number), daemon=True).start()
             case protocol.Providers(number):
@@ -91,7 +105,14 @@ class EngineServer:
         else:
             trim_memory()  # a twentieth of a model's memory was needed only to load it
             self._workers[message.worker] = worker
+            if message.worker in self._unwanted:
+                self._retire(message.worker)
+            del worker
             self._send(Done(message.number, placement))
+
+    def _retire(self, owner: int) -> None:
+        if worker := self._workers.pop(owner, None):
+            worker.retire()
 
     def _report(self, worker: int, event: EngineEvent) -> None:
         """Send an event, usually with the next message: each step has several, and none follows the last one.
@@ -105,6 +126,7 @@ class EngineServer:
         (self._send if idle or answered else self._send_later)(EventReport(worker, event))
 
     def _stop(self, owner: int, drain: float, number: int) -> None:
+        self._unwanted.add(owner)
         if worker := self._workers.get(owner):
             worker.stop(drain)
             self._workers.pop(owner, None)
@@ -151,6 +173,42 @@ class EngineServer:
             self._refuse((number,), error if isinstance(error, Exception) else EngineFailure(type(error).__name__))
 
 
+class Sender:
+    """Sends messages from any thread, which waits if the client does not read."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end, self._lock = end, threading.Lock()
+        self._waiting: deque[FromEngine] = deque()
+
+    def send(self, message: FromEngine) -> None:
+        """Send a message after all that wait; without a client nothing is sent."""
+        self._waiting.append(message)
+        with self._lock, contextlib.suppress(OSError):
+            if messages := [self._waiting.popleft() for _ in range(len(self._waiting))]:
+                data = pickle.dumps(messages, pickle.HIGHEST_PROTOCOL)
+                self._end.sendall(LENGTH.pack(len(data)) + data)
+
+    def send_later(self, message: FromEngine) -> None:
+        """Send a message together with the next one."""
+        self._waiting.append(message)
+
+
+def receive_all(end: socket.socket, receive: Callable[[ToEngine], None], ended: Callable[[], None]) -> None:
+    """Give every message to `receive`, until the client hangs up."""
+    try:
+        with end.makefile("rb") as messages:
+            while True:
+                message = pickle.load(messages)
+                try:
+                    receive(message)
+                except Exception:  # it must not lose the following ones
+                    _LOG.exception("A message could not be handled (%s)", type(message).__name__)
+    except (EOFError, OSError):
+        pass  # the client has gone
+    finally:
+        ended()
+
+
 def prepare_interpreter() -> None:
     """Set up Python for a process that serves, after its imports.
 
@@ -170,18 +228,13 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     configure_logging(level, cast(Literal["auto", "json", "console"], style))
     prepare_interpreter()
-    over = threading.Event()
-
-    channel: MessageChannel[FromEngine, ToEngine]
-    server = EngineServer(lambda message: channel.send(message), lambda message: channel.send_later(message))
     end = socket.socket(fileno=int(descriptor))
-    channel = MessageChannel(end, server.receive, over.set)
-    channel.start()
+    sender = Sender(end)
+    server, over = EngineServer(sender.send, sender.send_later), threading.Event()
+    threading.Thread(target=receive_all, args=(end, server.receive, over.set), name="receiver", daemon=True).start()
     while not over.wait(STATUS_SECONDS):
-        if channel.full:
-            continue  # the client does not read now; it gets the next report
         for status in server.statuses():
-            channel.send(status)
+            sender.send(status)
     # Exit at once: no client is left, and a hanging run must not keep the process alive.
     logging.shutdown()
     os._exit(0)
