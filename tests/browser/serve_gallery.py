@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import uvloop
 
 from service.engine.jobs import FloatArray
 from service.engine.model_info import MemberInfo, ModelInfo
@@ -19,7 +20,7 @@ from service.engine.types import (
     TranslationOptions,
 )
 from service.logs import configure_logging
-from service.server.uvicorn_server import run
+from service.server.uvicorn_server import serve
 from service.settings import load_settings
 from tests.support.fake_engine import MODELS, DummyRegistry, DummyTranslator, scores_of, service_of
 
@@ -128,4 +129,4 @@ if __name__ == "__main__":
     settings = load_settings()
     configure_logging(settings.log_level)
     registry = GalleryRegistry(sys.argv[1:] or (*MODELS, "transformer-fr-en"))
-    sys.exit(run(service_of(registry, settings)))
+    sys.exit(uvloop.run(serve(service_of(registry, settings))))
