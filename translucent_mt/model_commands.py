@@ -56,9 +56,6 @@ def add_model(
     spm: Annotated[Path | None, typer.Option(help="CTranslate2: the SentencePiece model of the source.")] = None,
     target_spm: Annotated[Path | None, typer.Option(help="That of the target, where it has its own.")] = None,
     licence: Licence = None,
-    from_index: Annotated[
-        Path | None, typer.Option(help="Firefox: a downloaded list of its models, which names the files of the pair.")
-    ] = None,
     seven_bits: SevenBits = False,
     no_gate: NoGate = False,
     text: Text = None,
@@ -71,11 +68,7 @@ def add_model(
         languages = [(language,) if language else () for language in (source, target)]
         known = get.ReadOptions(name, *languages, spm, target_spm, licence, seven_bits=seven_bits)
         options = get.AddOptions(known, gate=not no_gate, text=lines)
-        if from_index is None:
-            added = get.add_model(model, settings.models_dir, options)
-        else:
-            with get.indexed_folder(model, from_index, known) as folder:
-                added = get.add_model(folder, settings.models_dir, options)
+        added = get.add_model(model, settings.models_dir, options)
     except (get.ImportRefused, OSError, UnicodeDecodeError) as error:
         fail(str(error), FAILED)
     say_added(settings, *added)

@@ -14,7 +14,6 @@ from training.imports.argos import installed_packages
 from training.imports.bundle import ImportOptions
 from training.imports.check import STATED, TestText, check
 from training.imports.files import ImportRefused, non_commercial
-from training.imports.get import indexed_folder
 from training.imports.hub import fetch_model
 from training.imports.marian import read_marian
 from training.imports.network import import_bundle
@@ -81,10 +80,6 @@ def import_models(
         bool,
         typer.Option("--plain-text", help="OPUS-MT: do not write typographic marks as its own preprocessing does."),
     ] = False,
-    from_index: Annotated[
-        Path | None,
-        typer.Option(help="Firefox: a downloaded list of models, which names the files of the pair.", exists=True),
-    ] = None,
     seven_bits: Annotated[
         bool, typer.Option("--seven-bits", help="Firefox: for a server with an x86 processor without VNNI.")
     ] = False,
@@ -121,20 +116,12 @@ def import_models(
         say=typer.echo,
     )
     for path in installed_packages() if installed else [fetch_model(str(source), revision)]:
-        model = _read(path, known, from_index)
+        model = read_model(path, known, READERS | {"opus-mt": read_marian})
         bundle = output / model.name if installed else output
         import_bundle(model, bundle, replace(options, version=next_version(bundle)))
         _say(model, bundle)
         if tests is not None:
             _check(path, model, known, bundle, tests)
-
-
-def _read(path: Path, known: ReadOptions, from_index: Path | None) -> ImportedModel:
-    readers = READERS | {"opus-mt": read_marian}
-    if from_index is None:
-        return read_model(path, known, readers)
-    with indexed_folder(path, from_index, known) as folder:
-        return read_model(folder, known, readers)
 
 
 def _codes(codes: str | None) -> tuple[str, ...]:

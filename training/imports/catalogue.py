@@ -73,10 +73,10 @@ class Address:
 class Folder:
     """Lists in a folder, with the files by the paths that the lists name; or one list of a folder."""
 
-    def __init__(self, path: Path, files: Path | None = None) -> None:
-        """Take the folder, or one list in it; `files`: another folder that has the files."""
+    def __init__(self, path: Path) -> None:
+        """Take the folder, or one list in it."""
         self._lists = [path] if path.is_file() else sorted(path.glob("*.json"))
-        self._where, self._folder = path, files or (path.parent if path.is_file() else path)
+        self._where, self._folder = path, path.parent if path.is_file() else path
 
     def models(self) -> list[ListedModel]:
         """Return the models of all lists in the folder."""

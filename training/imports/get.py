@@ -5,7 +5,6 @@ import fcntl
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from training.imports.add import AddOptions as AddOptions
 from training.imports.add import ReadOptions as ReadOptions
 from training.imports.add import add_model
 from training.imports.argos import LANGUAGES
-from training.imports.catalogue import Catalogue, Folder
+from training.imports.catalogue import Catalogue
 from training.imports.catalogue import catalogues as catalogues
 from training.imports.files import ImportRefused, language_tag
 from training.imports.firefox import LICENCE
@@ -184,22 +183,6 @@ def get_model(offer: Offer, models: Path, options: AddOptions) -> tuple[Path, Im
     with contextlib.suppress(OSError):
         folder.parent.rmdir()
     return added
-
-
-@contextlib.contextmanager
-def indexed_folder(folder: Path, index: Path, known: ReadOptions) -> Iterator[Path]:
-    """Give a temporary folder with links to the files of a pair of Firefox, which lie somewhere in ``folder``.
-
-    Raises ImportRefused if the list has no such pair, and for files that are missing or are others.
-    """
-    if len(known.source) != 1 or len(known.target) != 1:
-        raise ImportRefused(f"{index}: name the pair, with --from and --to")
-    offered = offers([Folder(index, folder)], lambda _line: None)
-    (offer,) = choose(offered, known.source[0], known.target[0], Wanted(format="firefox"), None)
-    with tempfile.TemporaryDirectory(prefix="firefox-") as name:
-        for file in offer.model.files:
-            offer.catalogue.fetch(file, Path(name) / _name(offer.model, file))
-        yield Path(name)
 
 
 def _name(model: ListedModel, file: ListedFile) -> str:

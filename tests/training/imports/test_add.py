@@ -1,4 +1,4 @@
-"""`translucent models add` where PyTorch cannot be imported, and the walk of docs/import.md."""
+"""`translucent models add` where PyTorch cannot be imported, and the walk of docs/imported-models.md."""
 
 import errno
 import json
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_walk_of_the_docs_leads_from_a_download_to_a_translation_a_picture_and_a_document(folder: Path) -> None:
-    page = [command.text for command in commands("docs/import.md")]
+    page = [command.text for command in commands("docs/imported-models.md")]
     begin = next(number for number, text in enumerate(page) if text.startswith(WALK)) - 1
     end = next(number for number, text in enumerate(page) if "attention.svg" in text)
     walk = page[begin : end + 1]

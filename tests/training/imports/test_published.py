@@ -10,12 +10,11 @@ import pytest
 from tests.training.imports.mirror import record, sha256
 from training.imports.catalogue import Folder
 from training.imports.files import ImportRefused
-from training.imports.get import Offer, ReadOptions, Wanted, choose, indexed_folder, into, offers, pairs_of
+from training.imports.get import Offer, Wanted, choose, into, offers, pairs_of
 from training.imports.published import read_list
 
 ANDROID, DESKTOP = "env.appinfo.OS == 'Android'", "env.appinfo.OS != 'Android'"
 NIGHTLY = "env.channel == 'default' || env.channel == 'nightly'"
-SPANISH = ReadOptions(None, ["en"], ["es"])
 
 
 def records(pair: str = "en-es", architecture: str = "tiny", **more: Any) -> list[dict[str, Any]]:
@@ -161,26 +160,32 @@ def test_a_path_that_leads_elsewhere_is_refused(path: str) -> None:
 
 def test_two_runs_of_a_pair_are_told_apart_by_the_lists_own_paths(tmp_path: Path) -> None:
     """The model alone has a checksum; vocabulary and shortlist of another run have the same names."""
-    folder, index = tmp_path / "downloads", tmp_path / "models.json"
+    folder = tmp_path / "downloads"
     content = registry("en-es", "tiny")
     files = content["models"]["en-es"][0]["files"]
     files["model"] |= {"path": "models/en-es/spring/model.bin.gz", "uncompressedHash": sha256(b"spring model")}
     files["vocab"]["path"] = "models/en-es/spring/vocab.spm.gz"
-    index.write_text(json.dumps(content))
     for run in ("autumn", "spring"):
         place = folder / "models/en-es" / run
         place.mkdir(parents=True)
         (place / "model.bin").write_bytes(f"{run} model".encode())
         (place / "vocab.spm").write_bytes(f"{run} vocab".encode())
-    with indexed_folder(folder, index, SPANISH) as chosen:
-        assert sorted(path.read_text() for path in chosen.iterdir()) == ["spring model", "spring vocab"]
+    (folder / "models.json").write_text(json.dumps(content))
+    assert [path.read_text() for path in found(folder)] == ["spring model", "spring vocab"]
     (folder / "models/en-es/spring/vocab.spm").rename(folder / "vocab.spm")
     said = r"2 files vocab.spm; put the right one where the list has it: models/en-es/spring/vocab"
-    with pytest.raises(ImportRefused, match=said), indexed_folder(folder, index, SPANISH):
-        pass
+    with pytest.raises(ImportRefused, match=said):
+        found(folder)
 
 
-def downloads(folder: Path, listed: list[dict[str, Any]]) -> Path:
+def found(folder: Path) -> list[Path]:
+    """Return where a folder has the files of its model from English into Spanish."""
+    catalogue = Folder(folder)
+    (offer,) = choose(offers([catalogue], pytest.fail), "en", "es", Wanted(), None)
+    return [catalogue.find(file) for file in offer.model.files]
+
+
+def downloads(folder: Path, listed: list[dict[str, Any]]) -> None:
     """Write the files of records into a folder, by name, one of them packed; and the list itself."""
     for kind in ("model", "lex", "vocab"):
         content = f"en-es tiny {kind} {{}}".encode()
@@ -189,28 +194,20 @@ def downloads(folder: Path, listed: list[dict[str, Any]]) -> Path:
     (folder / "lex.x.bin.gz").write_bytes(gzip.compress((folder / "plain").read_bytes()))
     for entry in listed:
         entry["attachment"]["location"] = f"main/{entry['attachment']['filename']}"
-    index = folder / "records.json"
-    index.write_text(json.dumps({"data": listed}))
-    return index
+    (folder / "records.json").write_text(json.dumps({"data": listed}))
 
 
 def test_files_that_lie_elsewhere_are_found_by_name_and_checksum(tmp_path: Path) -> None:
     listed = records()
     for entry in listed:  # as the first version of the records called them
         entry["fromLang"], entry["toLang"] = entry.pop("sourceLanguage"), entry.pop("targetLanguage")
-    index = downloads(tmp_path, listed)
-    with indexed_folder(tmp_path, index, SPANISH) as folder:
-        assert sorted(path.name for path in folder.iterdir()) == ["lex.en-es.bin", "model.en-es.bin", "vocab.en-es.spm"]
+    downloads(tmp_path, listed)
+    assert sorted(path.name for path in found(tmp_path)) == ["lex.x.bin.gz", "model.x.bin", "vocab.x.spm"]
     (tmp_path / "vocab.x.spm").write_bytes(b"cut")
     said = "its SHA-256 is not the one of the list; download main/vocab.x.spm.zst again"
-    with pytest.raises(ImportRefused, match=said), indexed_folder(tmp_path, index, SPANISH):
-        pass
+    with pytest.raises(ImportRefused, match=said):
+        found(tmp_path)
     (tmp_path / "vocab.x.spm").unlink()
     said = "vocab.x.spm is missing; the list has it at main/vocab.x.spm.zst"
-    with pytest.raises(ImportRefused, match=said), indexed_folder(tmp_path, index, SPANISH):
-        pass
-    with (
-        pytest.raises(ImportRefused, match="no model from en to fr"),
-        indexed_folder(tmp_path, index, ReadOptions(None, ["en"], ["fr"])),
-    ):
-        pass
+    with pytest.raises(ImportRefused, match=said):
+        found(tmp_path)
