@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
 from service.engine import EngineError as EngineError
 from service.engine import Formality, Selector, SentenceDetail, ValueHandling
@@ -88,6 +88,12 @@ class Model:
     precision: str
     attention: Mapping[str, Any]  # the manifest's own section: layers, heads and the alignment head
     card: Mapping[str, Any]  # the manifest's own model card: data, credits, scores
+
+    @classmethod
+    def of(cls, described: object, pair: Pair) -> Self:
+        """Return the model that an engine or a server describes, for one of its pairs."""
+        names = ("name", "architecture", "digest", "precision", "attention", "card")
+        return cls(source=pair.source, target=pair.target, **{name: getattr(described, name) for name in names})
 
     @property
     def alignment_head(self) -> tuple[int, int] | None:

@@ -22,7 +22,6 @@ TIMEOUT = 60.0  # seconds for each request
 ATTEMPTS = 3  # of a request that the server refuses because it is busy
 MOST_WAIT = 10.0  # seconds between two attempts
 _BUSY = (429, 503)
-_COPIED = ("name", "architecture", "digest", "precision", "attention", "card")  # of a model
 
 
 class ServerError(EngineError):
@@ -52,8 +51,7 @@ class HttpBackend:
         except BaseException:
             await client.aclose()
             raise
-        own = {name: getattr(chosen, name) for name in _COPIED}
-        return cls(client, options, pair, Model(source=pair.source, target=pair.target, **own))
+        return cls(client, options, pair, Model.of(chosen, pair))
 
     async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[Translated]:
         """Translate texts, in several requests if they are many."""

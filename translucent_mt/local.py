@@ -35,7 +35,7 @@ class LocalBackend:
     def __init__(self, legs: Sequence[engine.Translator]) -> None:
         self._legs = legs
         info = legs[-1].info
-        self.model = _described(info, Pair(legs[0].info.source_language, info.target_language))
+        self.model = Model.of(info, Pair(legs[0].info.source_language, info.target_language))
 
     @classmethod
     async def load(cls, model: str | None, options: LoadOptions) -> Self:
@@ -101,20 +101,7 @@ def list_models(models_dir: str | Path | None = None) -> list[Model]:
     """Return the models of a folder, one for each of their pairs, None for the default one; raise BundleMissing."""
     folder = default_models_folder() if models_dir is None else Path(models_dir)
     infos = [engine.info_of(bundle, ModelSettings()) for bundle in find_bundles(folder, read_bundle)]
-    return [_described(info, Pair(*pair)) for info in infos for pair in engine.pairs_of(info)]
-
-
-def _described(info: engine.ModelInfo, pair: Pair) -> Model:
-    return Model(
-        name=info.name,
-        architecture=info.architecture,
-        source=pair.source,
-        target=pair.target,
-        digest=info.digest,
-        precision=info.precision,
-        attention=info.attention,
-        card=info.card,
-    )
+    return [Model.of(info, Pair(*pair)) for info in infos for pair in engine.pairs_of(info)]
 
 
 def local_pairs(models_dir: Path | None = None) -> list[Pair]:

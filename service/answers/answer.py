@@ -92,12 +92,3 @@ class SideSchema(Answer):
     def start(self) -> int:
         """Return the place of the sentence, which is that of its first token."""
         return self.tokens[0].start if self.tokens else 0
-
-
-class PivotSchema(Answer):
-    """The text between the two legs of a translation."""
-
-    language: str
-    text: str = Field(description="The translation of the text into the pivot language")
-    model: str
-    digest: str

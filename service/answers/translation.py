@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
-from service.answers.answer import Answer, PivotSchema, Points, Real, SideSchema, finite
+from service.answers.answer import Answer, Points, Real, SideSchema, finite
 from service.engine import PivotText, SentenceDetail, SentenceQuality, Translation, ValuePath
 
 WarningCode = Literal["source_language", "unknown_language", "default_model_failed", "formality"]
@@ -86,9 +86,13 @@ class SentenceSchema(Answer):
         )
 
 
-class FirstLegSchema(PivotSchema):
+class FirstLegSchema(Answer):
     """The first leg of a translation through a pivot language."""
 
+    language: str
+    text: str = Field(description="The translation of the text into the pivot language")
+    model: str
+    digest: str
     sentences: tuple[SentenceSchema, ...]
 
     def value(self) -> PivotText:
@@ -109,17 +113,10 @@ class DetailsSchema(Answer):
     def of(cls, translation: Translation) -> Self:
         """Return the sentences of a text, and those of its first leg."""
         pivot = translation.pivot
-        first = (
-            None
-            if pivot is None
-            else FirstLegSchema(
-                language=pivot.language,
-                text=pivot.text,
-                model=pivot.model,
-                digest=pivot.digest,
-                sentences=tuple(map(SentenceSchema.of, pivot.sentences)),
-            )
-        )
+        first = None
+        if pivot is not None:
+            sentences = tuple(map(SentenceSchema.of, pivot.sentences))
+            first = FirstLegSchema(**FirstLegSchema.shared(PivotText, pivot) | {"sentences": sentences})
         return cls(sentences=tuple(map(SentenceSchema.of, translation.sentences)), pivot=first)
 
     @property

@@ -6,6 +6,7 @@ are, and the answer must be a Response. `DirectDispatch` calls such a route with
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, cast
 
 from fastapi import Depends
@@ -35,11 +36,9 @@ def reader_of(model: type[Fields]) -> Call:
 
     async def read(request: Request) -> Fields:
         fields: Mapping[str, Any] = await read_fields(request)
-
-        def checked() -> Fields:
-            return parse(model, fields)
-
-        return await TEXT_POOL.run(checked) if len(request.scope.get(BODY, b"")) > LARGE_BODY else checked()
+        if len(request.scope.get(BODY, b"")) > LARGE_BODY:
+            return await TEXT_POOL.run(partial(parse, model, fields))
+        return parse(model, fields)
 
     return read
 

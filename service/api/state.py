@@ -71,17 +71,13 @@ class Service:
             return self.glossaries.get(wanted, pair)
         return await TEXT_POOL.run(lambda: glossary_of(wanted))
 
-    def best_model(self, effort: Effort | None, pair: Pair) -> str | None:
+    def best_model(self, pair: Pair) -> str | None:
         """Return the model that is to do its best if a request names none: an ensemble; None: the default."""
-        if (effort or self.settings.effort) == "usual":
-            return None
         together = [info.name for info in self.registry.models() if info.members and pair in pairs_of(info)]
         return together[0] if together else None
 
     def way_back(self, effort: Effort | None, legs: Sequence[Translates]) -> BackScores | None:
-        """Return how the way back is scored for a request that asks for it, or None; raise InvalidOption."""
-        if (effort or self.settings.effort) == "usual":
-            return None
+        """Return how the way back is scored, None if it cannot be; raise InvalidOption if the request asks for it."""
         try:
             if len(legs) > 1:
                 raise InvalidOption(
@@ -131,19 +127,16 @@ class Service:
         """
         return [self.registry.resolve(*leg, model) for leg in self.languages.legs(source, target)]
 
-    def failure_warnings(self, pair: Pair, model: str | None) -> list[WarningSchema]:
-        """Return a warning for each model that has failed, so that another one translates a pair in its place."""
-        if model:
-            return []
+    def failure_warnings(self, legs: Sequence[Translates]) -> list[WarningSchema]:
+        """Return a warning for each model that has failed, so that another one translates in its place."""
         found = []
-        for leg in self.languages.legs(*pair):
-            failed = self.registry.failed_default(*leg)
+        for info in (leg.info for leg in legs):
+            failed = self.registry.failed_default(info.source_language, info.target_language)
             if failed is not None:
-                other = self.registry.resolve(*leg).info.name
                 message = (
-                    f"{failed}, which translates this pair by default, has failed; {other} has translated instead."
+                    f"{failed}, which translates this pair by default, has failed; {info.name} has translated instead."
                 )
-                found.append(warning("default_model_failed", message, model=other))
+                found.append(warning("default_model_failed", message, model=info.name))
         return found
 
     async def load_detection(self) -> None:

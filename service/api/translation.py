@@ -80,16 +80,19 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> list[A
         groups = _by_pair(sources, job, service.languages)
 
     async def translate_group(pair: Pair, numbers: Sequence[int]) -> None:
-        model = job.fields.model or service.best_model(job.fields.effort, pair)
-        legs, failed = service.legs(*pair, model), service.failure_warnings(pair, model)
+        is_best = (job.fields.effort or service.settings.effort) == "best"
+        model = job.fields.model or (service.best_model(pair) if is_best else None)
+        legs = service.legs(*pair, model)
+        failed = [] if model else service.failure_warnings(legs)
         context.record_legs([leg.info for leg in legs])
         own = [found[number] for number in numbers]
         texts = [job.texts[number] for number in numbers]
         with kept(legs):
             glossary = await service.glossary(job.fields.glossary, pair, legs)
-            back = service.way_back(job.fields.effort, legs)
+            back = service.way_back(job.fields.effort, legs) if is_best else None
             options = replace(job.options, glossary=glossary, back=back) if glossary or back else job.options
-            translations = await _translate(legs, job.html, texts, options, deadline.at)
+            run = partial(_translate_html if job.html else _translate_text, deadline=deadline.at)
+            translations = await translate_in_legs(legs, texts, options, run, deadline.at)
         for each, translation in zip(own, translations, strict=True):
             each.translation, each.warnings = translation, [*failed]
         if options.formality != "default":
@@ -165,15 +168,10 @@ def _plain_texts(documents: Sequence[str]) -> list[str]:
     ]
 
 
-async def _translate(
-    legs: Sequence[Translates], html: bool, texts: Sequence[str], options: TranslationOptions, deadline: float
+async def _translate_text(
+    translator: Translates, texts: Sequence[str], options: TranslationOptions, deadline: float
 ) -> list[Translation]:
-    async def run(leg: Translates, texts: Sequence[str], options: TranslationOptions) -> list[Translation]:
-        if html:
-            return await _translate_html(leg, texts, options, deadline)
-        return await leg.translate(texts, options, deadline=deadline)
-
-    return await translate_in_legs(legs, texts, options, run, deadline)
+    return await translator.translate(texts, options, deadline=deadline)
 
 
 async def _translate_html(

@@ -5,15 +5,14 @@ of LibreTranslate's messages are in MESSAGES, because clients match on them.
 """
 
 from collections.abc import Mapping
-from types import NoneType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from service.api.errors import ApiError, invalid
-from service.api.schemas.common import Accepts
+from service.api.schemas.common import Accepts, alternatives
 from service.engine import limits_of
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -74,16 +73,15 @@ def accepted(field: FieldInfo) -> str:
     for marker in field.metadata:
         if isinstance(marker, Accepts):
             return marker.words
-    kind: Any = next((each for each in get_args(field.annotation) if each is not NoneType), field.annotation)
-    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    choice = next((each for each in (field.annotation, kind) if get_origin(each) is Literal), None)
-    if choice is not None:
-        return f"one of {', '.join(map(str, get_args(choice)))}"
-    if kind is bool:
+    kinds = alternatives(field.annotation)
+    words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    if words:
+        return f"one of {', '.join(map(str, words))}"
+    if bool in kinds:
         return "true or false"
-    if kind in (int, float):
-        return f"a {'whole ' if kind is int else ''}number {range_in_words(field)}"
-    return "a string" if kind is str else "an object"
+    if int in kinds or float in kinds:
+        return f"a {'whole ' if int in kinds else ''}number {range_in_words(field)}"
+    return "a string" if str in kinds else "an object"
 
 
 def range_in_words(field: FieldInfo) -> str:

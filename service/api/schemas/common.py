@@ -6,10 +6,9 @@ words in any case. Absent, null and "" all mean the default, because forms send 
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import UnionType
-from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -123,12 +122,7 @@ class Fields(Schema):
         """Note which fields are words and which are numbers."""
         kinds = {name: alternatives(field.annotation) for name, field in cls.model_fields.items()}
         cls._words = frozenset(name for name, kind in kinds.items() if any(get_origin(one) is Literal for one in kind))
-        cls._numbers = frozenset(name for name, kind in kinds.items() if kind & {int, float})
-
-    @classmethod
-    def meant_by(cls, _fields: Mapping[str, Any]) -> type[Self]:
-        """Return the model that checks some fields: this one, or one of its own kinds."""
-        return cls
+        cls._numbers = frozenset(name for name, kind in kinds.items() if {int, float}.intersection(kind))
 
     @model_validator(mode="before")
     @classmethod
@@ -146,13 +140,13 @@ class Fields(Schema):
         return kept
 
 
-def alternatives(annotation: Any) -> set[Any]:
-    """Return the types that a value may have: those of a union, without their metadata."""
+def alternatives(annotation: Any) -> list[Any]:
+    """Return the types that a value may have: those of a union without None and without their metadata."""
     if get_origin(annotation) is Annotated:
         return alternatives(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
-        return {one for part in get_args(annotation) for one in alternatives(part)}
-    return {annotation}
+        return [one for part in get_args(annotation) for one in alternatives(part)]
+    return [] if annotation is NoneType else [annotation]
 
 
 def glossary_entries(value: object) -> object:
