@@ -24,7 +24,7 @@ from service.engine import (
 from service.engine.jobs import WeightSelection
 from service.engine.values.constraints import Form, TokenClasses, ValueConstraints
 from service.engine_process.client import connection as connection_module
-from service.engine_process.client.connection import EngineConnection, pickled
+from service.engine_process.client.connection import EngineConnection
 from service.engine_process.protocol import Cancel, Done, EventReport, Translate
 from service.engine_process.server.engine_server import Sender, receive_all
 
@@ -55,7 +55,7 @@ MESSAGES = [
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
 def test_a_message_arrives_as_it_was_sent(message: Any) -> None:
-    assert pickle.loads(pickled(message)) == message
+    assert pickle.loads(pickle.dumps(message, pickle.HIGHEST_PROTOCOL)) == message
 
 
 class Ends(EngineConnection):
@@ -104,7 +104,7 @@ def ends() -> Iterator[Ends]:
 
 async def exchange(ends: Ends, messages: list[Any], count: int) -> list[Any]:
     for message in messages:
-        ends.send(pickled(message))
+        ends.send(pickle.dumps(message))
     ends.read()
     async with asyncio.timeout(20):
         return await ends.echoes(count)
@@ -149,7 +149,7 @@ async def test_a_process_that_reads_nothing_is_said_to_be_full(ends: Ends, monke
     reading = asyncio.create_task(ends.echoes(4))
     await asyncio.sleep(0.1)
     full = [ends.full]
-    ends.send(pickled(LARGE))
+    ends.send(pickle.dumps(LARGE))
     full.append(ends.full)
     for number in range(3):
         ends.send(pickle.dumps(number))

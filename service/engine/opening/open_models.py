@@ -90,7 +90,6 @@ class OpenModels:
             while not self._is_usable(model):
                 await self._wait(model, deadline)
             model.users += 1
-            model.used_at = self._clock()
             try:
                 yield
             finally:

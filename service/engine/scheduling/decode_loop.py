@@ -40,7 +40,7 @@ class DecodeLoop:
 
     def turn(self) -> bool:
         """Wait for work and run one step; return False if the worker ends."""
-        if not self._table.wait_for_work(self._number, busy=bool(self._rows)):
+        if not self._table.wait_for_work(self._number, busy=self._load() != (0, 0)):
             return False
         self.step()
         return True
@@ -50,7 +50,7 @@ class DecodeLoop:
         now = self._clock()
         self._drop_expired(now)
         self._drop_cancelled()
-        plan = self._table.schedule(self._number, now, self._rows, self._sentences)
+        plan = self._table.schedule(self._number, now, *self._load())
         for request in plan.expired:
             self._table.expire(request)
         self._admit(plan.admitted)
@@ -59,7 +59,7 @@ class DecodeLoop:
             if not self._run_step(batch):
                 break  # the run failed, and no sentence is left
 
-        if not self._rows:
+        if self._load() == (0, 0):
             self._table.idle(self._number)
 
     def _drop_expired(self, now: float) -> None:
@@ -172,19 +172,13 @@ class DecodeLoop:
         batches, self._batches = self._batches, {}
         return [request for batch in batches.values() for request in batch.owners]
 
-    @property
-    def _rows(self) -> int:
-        rows = 0
+    def _load(self) -> tuple[int, int]:
+        """Return the rows and the sentences that run."""
+        rows = sentences = 0
         for batch in self._batches.values():  # called several times per step: a generator took three times as long
             rows += batch.rows
-        return rows
-
-    @property
-    def _sentences(self) -> int:
-        sentences = 0
-        for batch in self._batches.values():
             sentences += len(batch)
-        return sentences
+        return rows, sentences
 
     def clear(self) -> None:
         """Free the memory of the batches; the thread has ended."""

@@ -1,8 +1,9 @@
 """The interface of a worker for translators, and the wait of a call for its results on the event loop."""
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
@@ -80,13 +81,12 @@ def sentence_stages(
     return stages
 
 
-async def within(deadline: float | None, work: Coroutine[object, object, Result]) -> Result:
-    """Wait for work until the deadline, even if the worker hangs; raise DeadlineExceeded."""
-    if deadline is None:
-        return await work
+@contextlib.asynccontextmanager
+async def until(deadline: float | None) -> AsyncIterator[None]:
+    """Let work last until the deadline, even if the worker hangs; raise DeadlineExceeded."""
     try:
-        async with asyncio.timeout(deadline - time.monotonic()) as limit:
-            return await work
+        async with asyncio.timeout(None if deadline is None else deadline - time.monotonic()) as limit:
+            yield
     except TimeoutError:
         if not limit.expired():
             raise

@@ -15,7 +15,7 @@ from service.engine.attention.occlusion import occluded_parts, with_occlusion
 from service.engine.attention.selection import check_size
 from service.engine.errors import EmptyInput, InputTooLong, InvalidOption
 from service.engine.jobs import Hypothesis, ScoringRequest, ScoringResult, WeightSelection
-from service.engine.scheduling.interface import run_scoring, within
+from service.engine.scheduling.interface import run_scoring
 from service.engine.search.options import normalised_score, over_vocabulary, penalty_of
 from service.engine.text.reading import Reading
 from service.engine.text.segmentation import readings
@@ -137,7 +137,7 @@ class Forcing:
 
     async def _run(self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[ScoringResult]:
         requests = [ScoringRequest(source, target, self.deadline, self.wanted) for source, target in pairs]
-        return await within(self.deadline, run_scoring(self.pair.worker, requests))
+        return await run_scoring(self.pair.worker, requests)
 
     def _readings(self, text: str) -> Iterator[Reading]:
         """Yield what a model may read of a text: at first, and in the searches that follow if values are missing."""

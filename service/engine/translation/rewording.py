@@ -149,6 +149,8 @@ class Rewording:
         work = len(places) * self.options.weight
         found = await map_if_many(work, lambda each: self._with_ends(each, each.ids), (own[at] for own, at in places))
         ended = [(own, at, ids) for (own, at), ids in zip(places, found, strict=True) if ids]
+        if not ended:
+            return
         scores = await self._score([(own[at], ids) for own, at, ids in ended])
         chosen: list[Chosen] = []
         for (own, at, ids), scored in zip(ended, scores, strict=True):

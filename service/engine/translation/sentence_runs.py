@@ -12,7 +12,7 @@ from service.engine.cancellation import while_wanted
 from service.engine.errors import InputTooLong, InvalidOption
 from service.engine.events import Measured
 from service.engine.jobs import SentenceJob, SentenceResult, WeightSelection
-from service.engine.scheduling.interface import run_sentences, sentence_stages, within
+from service.engine.scheduling.interface import run_sentences, sentence_stages
 from service.engine.search.options import over_vocabulary, penalty_of, search_options
 from service.engine.text.reading import Reading
 from service.engine.text.segmentation import segment_text
@@ -58,7 +58,7 @@ class SentenceRuns:
             return found
 
         size = sum(map(len, texts)) * self.options.weight
-        return await within(self.deadline, self.pair.timed("tokenize", size, cut))
+        return await self.pair.timed("tokenize", size, cut)
 
     async def translate(self, sentences: Sequence[Sequence[Reading]]) -> list[list[Translated]]:
         """Return the translations of the sentences of each text, in which every value has its place.
@@ -73,28 +73,30 @@ class SentenceRuns:
             )
         if prefix is not None and len(prefix) > most:
             raise InvalidOption(f"target_prefix has {len(prefix)} characters; this model takes at most {most}.")
-        kept = iter(await within(self.deadline, self._kept(flat)))
+        kept = iter(await self._kept(flat))
         texts = [[result for results in islice(kept, len(own)) for result in results] for own in sentences]
         is_greedy = self.options.beam_size == 1 and self.options.formality == "default"
         if prefix is not None or self.trace or is_greedy:  # what the search finds; a stream ends as greedy search does
             return texts
         search = replace(self, wanted=None)._search
         rewording = Rewording(self.pair, self.options, self.deadline, self.wanted, search, self._translated)
-        return await within(self.deadline, rewording.reword(texts))
+        return await rewording.reword(texts)
 
     async def _kept(self, sentences: Sequence[Reading]) -> list[list[Translated]]:
         results = await self._search(sentences, self.options)
-        keeper = ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
         if self.options.target_prefix is not None:
-            results, wrong = await keeper.search(results, self.options)
+            results, wrong = await self._keeper().search(results, self.options)
             self._check_prefix(results[0], holds_values=not wrong)
             return [results]
         kept = [[result] for result in results]
         if any(sentence.values for sentence in sentences):
-            kept = await keeper.keep(results, self.options)
+            kept = await self._keeper().keep(results, self.options)
         writes = self.pair.tokenizers.target.writes_something
         work = len(kept) * self.options.weight
         return await if_many(work, lambda: [[each for each in own if writes(each.ids)] for own in while_wanted(kept)])
+
+    def _keeper(self) -> ValueKeeper:
+        return ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
 
     def _prefix(self, sentence: Reading) -> tuple[int, ...]:
         """Return the tokens with which the translation of a sentence has to begin."""
@@ -159,6 +161,8 @@ class SentenceRuns:
 
     def _likeliest(self, found: Sequence[Translated]) -> Translated:
         """Return the translation of a sentence that was read in one or several ways."""
+        if len(found) == 1:
+            return found[0]
         target = self.pair.tokenizers.target
         placed = [each for each in found if each.sentence.keeps_values(each.ids, target)] or found
         if len(placed) == 1:
@@ -200,9 +204,7 @@ class SentenceRuns:
     def assemble(self, texts: Sequence[str], results: Sequence[Sequence[Translated]]) -> list[Translation]:
         """Return the translations of texts from those of their sentences, with the quality of each sentence."""
         pair, options = self.pair, self.options
-        confidence = (
-            None if options.target_prefix is not None else pair.manifest.confidence
-        )  # fitted on the model's own words
+        confidence = pair.manifest.confidence if options.target_prefix is None else None  # fitted on the model's words
         rules = ValueRules(pair.info.source_language, pair.info.target_language, localized=options.values == "localize")
         quality = QualityOptions(confidence, options.min_quality, options.keeps_source, rules)
         translations = [

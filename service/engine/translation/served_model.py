@@ -15,6 +15,7 @@ from service.engine.model_info import ModelInfo, ModelStateName, WorkerState
 from service.engine.opening.memory import release_memory
 from service.engine.opening.open_models import ManagedModel, OpenModels
 from service.engine.scheduling.admission import QueueStatus
+from service.engine.scheduling.interface import until
 from service.engine.search.options import complete
 from service.engine.thread_pools import Loads, in_daemon_thread
 from service.engine.translation.loaded_pair import LoadedPair
@@ -64,7 +65,7 @@ class ServedModel(ManagedModel):
         model = self
         while model.retired and not model.keepers and model._successor and model._successor.info.has(pair):
             model = model._successor
-        async with self._models.using(model, deadline):
+        async with self._models.using(model, deadline), until(deadline):
             model.last_used = time.time()
             yield model.loaded_for(pair)
 

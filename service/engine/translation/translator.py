@@ -5,7 +5,7 @@ other calls. If the awaiting task is cancelled, its sentences are cancelled and 
 """
 
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from service.engine.attention.attention_map import build_map, join_maps
@@ -13,7 +13,6 @@ from service.engine.attention.selection import at_each_step, check_size, limit_f
 from service.engine.languages.tags import Pair
 from service.engine.model_info import ModelInfo, ModelStateName
 from service.engine.scheduling.admission import QueueStatus
-from service.engine.scheduling.interface import within
 from service.engine.search.options import check_quality, complete
 from service.engine.translation.forcing import Forcing
 from service.engine.translation.loaded_pair import LONG_TEXT, LoadedPair, in_languages
@@ -76,9 +75,6 @@ class Translator:
         """Return a context inside which the model serves this translator, even if it is replaced or unloaded."""
         return self.model.keep()
 
-    def _use(self, deadline: float | None) -> AbstractAsyncContextManager[LoadedPair]:
-        return self.model.use(self._pair, deadline)
-
     async def translate(
         self,
         texts: Sequence[str],
@@ -92,7 +88,7 @@ class Translator:
         A text with nothing to translate is returned unchanged. Raise InvalidText, InvalidOption, Overloaded, NotReady,
         DeadlineExceeded or EngineFailure.
         """
-        async with self._use(deadline) as pair:
+        async with self.model.use(self._pair, deadline) as pair:
             options = complete(options or TranslationOptions(), pair.manifest.decoding)
             check_quality(options, pair.manifest.confidence is not None, self.name)
             size = sum(map(len, texts))
@@ -102,7 +98,7 @@ class Translator:
             runs = SentenceRuns(pair, options, deadline, pair.wanted if options.details else None, split=split)
             results = await runs.translate(await runs.segment(texts))
             work = size * options.weight
-            return await within(deadline, pair.timed("detokenize", work, lambda: runs.assemble(texts, results)))
+            return await pair.timed("detokenize", work, lambda: runs.assemble(texts, results))
 
     async def attention(
         self,
@@ -118,7 +114,7 @@ class Translator:
         Or that of one sentence and a given translation, a text or the tokens of a path to it. A text without a sentence
         is its own translation. Raise EmptyInput, InputTooLong, TooManyWeights, and the errors of `translate`.
         """
-        async with self._use(deadline) as loaded:
+        async with self.model.use(self._pair, deadline) as loaded:
             pair = loaded.of_member(options.member)
             search = complete(options.translation, pair.manifest.decoding)
             if options.trace:
@@ -159,7 +155,7 @@ class Translator:
         self, pairs: Sequence[tuple[str, str]], length_penalty: float | None = None, *, deadline: float | None = None
     ) -> list[SentenceDetail]:
         """Score given translations (source, target) without splitting them; raise the errors of `attention`."""
-        async with self._use(deadline) as pair:
+        async with self.model.use(self._pair, deadline) as pair:
             options = complete(TranslationOptions(length_penalty=length_penalty), pair.manifest.decoding)
             forcing = Forcing(pair, options, deadline, pair.wanted)
             size = sum(len(text) for texts in pairs for text in texts)

@@ -205,7 +205,9 @@ class EngineCluster:
 
 
 def _sum_of_loads(on_event: EventListener, parts: int) -> list[EventListener]:
-    """Return a listener for each of several workers of one model; the given one gets the sum of their loads."""
+    """Return a listener for each of the workers of one model; the given one gets the sum of their loads."""
+    if parts == 1:
+        return [on_event]
     lock = threading.Lock()
     loads = [(0, 0, 0)] * parts  # rows, sentences and queue of each
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from importlib.util import resolve_name
 from typing import NamedTuple
 
-from service.engine_process.protocol import LENGTH, FromEngine, ToEngine
+from service.engine_process.protocol import LENGTH, FromEngine
 
 _PROGRAM = resolve_name("..server.engine_server", __package__)  # not imported: the two sides do not know each other
 LEAVE_SECONDS = 5.0  # time for a process to end before it is killed
@@ -80,8 +80,3 @@ class EngineConnection:
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()
-
-
-def pickled(message: ToEngine) -> bytes:
-    """Return a message as it is sent to an engine process."""
-    return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)

@@ -7,6 +7,7 @@ change on the event loop, except that a model may be stopped by any thread.
 
 import asyncio
 import itertools
+import pickle
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -15,7 +16,7 @@ from concurrent.futures import Future
 from service.bundle.load import Bundle
 from service.engine import EngineError, EngineFailure, EngineSettings, EventListener, Interrupted, Placement
 from service.engine_process import protocol
-from service.engine_process.client.connection import EngineConnection, LogStyle, pickled
+from service.engine_process.client.connection import EngineConnection, LogStyle
 from service.engine_process.client.lifecycle import PROCESS, STABLE_SECONDS, Event, ModelStage, ProcessState, Restarts
 from service.engine_process.client.pending_calls import PendingCalls
 from service.engine_process.client.remote_worker import RemoteWorker
@@ -88,7 +89,7 @@ class EngineProcess:
 
     def post(self, message: protocol.ToEngine, *numbers: int) -> None:
         """Send a message from any thread; if there is no process now, the calls with these numbers fail."""
-        data = pickled(message)
+        data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         if threading.get_ident() == self._thread:
             self._send(data, numbers)
         else:

@@ -67,8 +67,8 @@ class EngineServer:
     def receive(self, message: ToEngine) -> None:
         """Process a message; slow work is done in a thread, so that the next message does not wait."""
         match message:
-            case protocol.Translate():
-                self._translate(message)
+            case protocol.Translate(owner, numbers, jobs):
+                self._accept(numbers, lambda: self._worker(owner).submit_all(jobs, numbers))
             case protocol.Score(owner, number, job):
                 self._accept((number,), lambda: [self._worker(owner).submit_scoring(job, number)])
             case protocol.Cancel(owner, number):
@@ -139,9 +139,6 @@ class EngineServer:
             return self._workers[number]
         except KeyError:
             raise NotReady("The model has been stopped.") from None
-
-    def _translate(self, message: protocol.Translate) -> None:
-        self._accept(message.numbers, lambda: self._worker(message.worker).submit_all(message.jobs, message.numbers))
 
     def _accept(self, numbers: tuple[int, ...], submit: Callable[[], list[Future[Any]]]) -> None:
         """Submit jobs, and send back the outcome of each under its number."""
