@@ -221,33 +221,42 @@ def translated_name(file_name: str, language: str) -> str:
 def written_extension(file_name: str) -> str:
     """Return the extension that the translation of a file has."""
     extension = extension_of(file_name)
-    other = next((each.written for each in FORMATS if extension in each.extensions), "")
-    return other or PurePath(file_name.replace("\\", "/")).suffix
+    written = next(
+        (document_format.written for document_format in FORMATS if extension in document_format.extensions), ""
+    )
+    return written or PurePath(file_name.replace("\\", "/")).suffix
 
 
 def supported_extensions() -> list[str]:
     """Return the extensions of all formats whose libraries are installed."""
-    return [extension for each in FORMATS if each.installed for extension in each.extensions]
+    return [
+        extension
+        for document_format in FORMATS
+        if document_format.installed
+        for extension in document_format.extensions
+    ]
 
 
 def known_extensions() -> frozenset[str]:
     """Return the extensions of all files that this program knows as documents, also those that it refuses."""
-    return frozenset([*REFUSED, *(extension for each in FORMATS for extension in each.extensions)])
+    return frozenset(
+        [*REFUSED, *(extension for document_format in FORMATS for extension in document_format.extensions)]
+    )
 
 
 def format_named(name: str) -> Format:
     """Return the format of this name; raise UnsupportedDocument."""
-    for each in FORMATS:
-        if each.name == name:
-            return each
+    for document_format in FORMATS:
+        if document_format.name == name:
+            return document_format
     raise UnsupportedDocument("There is no such format of documents.")
 
 
 def format_of(file_name: str) -> Format:
     """Return the format of a file by its name; raise UnsupportedDocument."""
     extension = extension_of(file_name)
-    for each in FORMATS:
-        if extension in each.extensions:
-            return each
+    for document_format in FORMATS:
+        if extension in document_format.extensions:
+            return document_format
     hint = REFUSED.get(extension, f"The formats are {', '.join(supported_extensions())}.")
     raise UnsupportedDocument(f"Invalid request: file format not supported. {hint}")

@@ -97,8 +97,8 @@ def parse(fragment: str) -> list[Piece]:
         elif token.kind == "close":
             if len(stack) > 1:
                 stack.pop()
-        elif found := NUMBER.match(token.text):
-            span = Span(int(found[1]), point=token.name == "wbr")
+        elif match := NUMBER.match(token.text):
+            span = Span(int(match[1]), point=token.name == "wbr")
             stack[-1].append(span)
             if not span.point:
                 stack.append(span.content)
@@ -154,17 +154,17 @@ def from_markup(
     `counts` says what the engine is shown of kept parts that are counts.
     """
     either = tag if kept is None else re.compile(f"{tag.pattern}|{kept.pattern}")
-    found = [*either.finditer(text)]
-    is_tag = [kept is None or tag.fullmatch(match[0]) is not None for match in found]
-    closing = closing_tags([match[0] if each else "" for match, each in zip(found, is_tag, strict=True)])
+    matches = [*either.finditer(text)]
+    is_tag = [kept is None or tag.fullmatch(match[0]) is not None for match in matches]
+    closing = closing_tags([match[0] if is_one else "" for match, is_one in zip(matches, is_tag, strict=True)])
     closers = {*closing.values()}
     builder: FragmentBuilder[Tags] = FragmentBuilder()
     at = 0
-    for number, match in enumerate(found):
+    for number, match in enumerate(matches):
         builder.text(decode(text[at : match.start()]))
         at = match.end()
         if number in closing:
-            builder.open((match[0], found[closing[number]][0]))
+            builder.open((match[0], matches[closing[number]][0]))
         elif number in closers:
             builder.close()
         elif is_tag[number]:

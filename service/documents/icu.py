@@ -62,12 +62,12 @@ def _notation(text: str, notation: Notation) -> Notation:
 def _nodes(text: str, at: int, depth: int) -> tuple[Nodes, int]:
     """Return the message that begins here, and where it ends; -1 if it cannot be read."""
     nodes: list[str | Branches] = []
-    while found := TOKEN.match(text, at):
-        if found["end"]:
+    while match := TOKEN.match(text, at):
+        if match["end"]:
             break
-        at = found.end()
-        if found["text"]:
-            nodes.append(found[0])
+        at = match.end()
+        if match["text"]:
+            nodes.append(match[0])
             continue
         cases: list[tuple[str, Nodes]] = []
         while case := CASE.match(text, at):
@@ -79,7 +79,7 @@ def _nodes(text: str, at: int, depth: int) -> tuple[Nodes, int]:
         close = CLOSE.match(text, at)
         if not cases or close is None:
             return (), -1
-        nodes.append(Branches(found["head"], tuple(cases), close[0]))
+        nodes.append(Branches(match["head"], tuple(cases), close[0]))
         at = close.end()
     return _merged(nodes), at
 
@@ -134,10 +134,10 @@ def _parts(nodes: Nodes, notation: Notation) -> list[Part]:
         parts.append(node.head)
         plural = PLURAL.match(node.head)
         for head, inner in node.cases:
-            own = notation
+            style = notation
             if plural:  # its own argument is a number in each case, as # is
                 shown = ONE if SINGULAR.search(head) else COUNT
-                own = replace(notation, counts={**notation.counts, "#": shown, f"{{{plural[1]}}}": shown})
-            parts += [head, *_parts(inner, own), "}"]
+                style = replace(notation, counts={**notation.counts, "#": shown, f"{{{plural[1]}}}": shown})
+            parts += [head, *_parts(inner, style), "}"]
         parts.append(node.tail)
     return parts

@@ -141,17 +141,17 @@ def joined(parts: Sequence[Part], news: Iterator[str]) -> str:
 def unescaped(text: str) -> str:
     r"""Return a text with the escapes of C and Java resolved, such as `\n` and `\u00e9`."""
 
-    def character(found: re.Match[str]) -> str:
-        return chr(int(found[1], 16)) if found[1] else CONTROLS.get(found[2], found[2])
+    def character(match: re.Match[str]) -> str:
+        return chr(int(match[1], 16)) if match[1] else CONTROLS.get(match[2], match[2])
 
-    found = ESCAPE.sub(character, text)
-    return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    result = ESCAPE.sub(character, text)
+    return result.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def escaped_beyond_ascii(text: str) -> str:
     r"""Return a text with `\uXXXX` for every character that is not in ASCII."""
 
-    def escape(found: re.Match[str]) -> str:
-        return "".join(f"\\u{unit[:4]}" for unit in re.findall("....", found[0].encode("utf-16-be").hex().upper()))
+    def escape(match: re.Match[str]) -> str:
+        return "".join(f"\\u{unit[:4]}" for unit in re.findall("....", match[0].encode("utf-16-be").hex().upper()))
 
     return re.sub(r"[^\x00-\x7f]", escape, text)

@@ -173,7 +173,7 @@ def _only_content(child: Element, dialect: Dialect) -> Element:
     """Return the only element in a run beside its properties; otherwise the child itself."""
     if child.tag != dialect.run:
         return child
-    content = [each for each in child if each.tag != dialect.properties]
+    content = [node for node in child if node.tag != dialect.properties]
     return content[0] if len(content) == 1 else child
 
 
@@ -194,8 +194,8 @@ def _look(run: Element, dialect: Dialect) -> str:
     properties = run.find(dialect.properties)
     if properties is None:
         return ""
-    own = [f"{name}={value}" for name, value in sorted(properties.attrib.items()) if name not in dialect.ignored]
+    attributes = [f"{name}={value}" for name, value in sorted(properties.attrib.items()) if name not in dialect.ignored]
     children = [
         etree.tostring(child, method="c14n").decode() for child in properties if child.tag not in dialect.ignored
     ]
-    return "\n".join([*own, *sorted(children)])
+    return "\n".join([*attributes, *sorted(children)])

@@ -44,7 +44,7 @@ class Styles:
     def is_code(self, element: Element) -> bool:
         """Return whether an element has a style of code, itself or by its parent."""
         name = str(element.get(NAME, ""))
-        return any(CODE_STYLE.search(each) for each in (name, self._parents.get(name, "")))
+        return any(CODE_STYLE.search(style) for style in (name, self._parents.get(name, "")))
 
     def content(self, holder: Element) -> list[Content]:
         """Return what is in an element; neighbours without visible difference are joined."""
@@ -64,10 +64,10 @@ class Styles:
         if style is not None:
             holder = etree.SubElement(holder, style.tag, style.attrib)
         at = 0
-        for found in SPACES.finditer(text):
-            _append(holder, text[at : found.start()] + " ")
-            etree.SubElement(holder, f"{TEXT}s", {f"{TEXT}c": str(len(found[0]) - 1)})
-            at = found.end()
+        for match in SPACES.finditer(text):
+            _append(holder, text[at : match.start()] + " ")
+            etree.SubElement(holder, f"{TEXT}s", {f"{TEXT}c": str(len(match[0]) - 1)})
+            at = match.end()
         _append(holder, text[at:])
 
     def _parts(self, holder: Element) -> Iterator[Content]:

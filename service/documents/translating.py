@@ -87,18 +87,19 @@ async def _translated(
     keep_values = options.values != "off"
     documents = await TEXT_POOL.run(lambda: [prepare(text, keep_values=keep_values) for text in inner])
     units = units_of(documents)
-    found: dict[int, Translation] = {}
+    translations: dict[int, Translation] = {}
     # Only the details have the alignment, which is needed only to put tags back.
     for tagged in (False, True):
         numbers = [number for number, unit in enumerate(units) if bool(unit.nodes) == tagged]
         texts = [units[number].text for number in numbers]
         if texts:
-            wanted = replace(options, details=tagged, alternatives=0)
-            found.update(zip(numbers, await _in_chunks(translator, texts, wanted, timeouts), strict=True))
-    ordered = [found[number] for number in range(len(units))]
+            search = replace(options, details=tagged, alternatives=0)
+            translations.update(zip(numbers, await _in_chunks(translator, texts, search, timeouts), strict=True))
+    ordered = [translations[number] for number in range(len(units))]
     written = await TEXT_POOL.run(lambda: write_all(documents, ordered))
     return [
-        Translated(in_blanks(segment, each.text), each.quality) for segment, each in zip(segments, written, strict=True)
+        Translated(in_blanks(segment, translation.text), translation.quality)
+        for segment, translation in zip(segments, written, strict=True)
     ]
 
 
@@ -130,8 +131,8 @@ async def _long(
         parts.append(await TEXT_POOL.run(partial(shifted, part, source, target)))
         source += len(chunk)
         target += len(part.text)
-    sentences = tuple(each for part in parts for each in part.sentences)
-    qualities = tuple(each for part in parts for each in part.qualities)
+    sentences = tuple(sentence for part in parts for sentence in part.sentences)
+    qualities = tuple(quality for part in parts for quality in part.qualities)
     return Translation("".join(part.text for part in parts), sentences=sentences, qualities=qualities)
 
 
@@ -150,7 +151,8 @@ def shifted(part: Translation, source: int, target: int) -> Translation:
     def moved(tokens: Sequence[Token], by: int) -> tuple[Token, ...]:
         # Made anew, because `replace` takes three times as long, and a long text has very many.
         return tuple(
-            Token(each.id, each.piece, each.text, each.start + by, each.end + by, each.special) for each in tokens
+            Token(token.id, token.piece, token.text, token.start + by, token.end + by, token.special)
+            for token in tokens
         )
 
     sentences = tuple(
@@ -168,7 +170,7 @@ def shifted(part: Translation, source: int, target: int) -> Translation:
         )
         for sentence in part.sentences
     )
-    qualities = tuple(replace(each, start=None) for each in part.qualities)
+    qualities = tuple(replace(quality, start=None) for quality in part.qualities)
     return Translation(part.text, sentences=sentences, qualities=qualities)
 
 
@@ -214,10 +216,10 @@ async def _in_one_register(
         return [every[number] for number in numbers], asked
 
     async def reworded(texts: Sequence[str], formality: Formality) -> dict[str, Translated]:
-        found = {**done}
+        results = {**done}
         for window in windows(texts):
-            found.update(await _through_legs(legs, window, replace(options, formality=formality), timeouts))
-        return found
+            results.update(await _through_legs(legs, window, replace(options, formality=formality), timeouts))
+        return results
 
     few, formality = await others(done, "default")
     as_most = await reworded(few, formality)
@@ -234,10 +236,12 @@ async def _through_legs(
     """Return the segments of a window with their translations, through one model after the other."""
     translated = [Translated(segment, 1.0) for segment in window]
     for leg in legs:
-        found = await translate_window(leg, [each.text for each in translated], options, timeouts)
+        results = await translate_window(leg, [translation.text for translation in translated], options, timeouts)
         translated = [
-            each._replace(quality=None if None in (each.quality, before.quality) else each.quality * before.quality)  # type: ignore[operator]
-            for before, each in zip(translated, found, strict=True)
+            translation._replace(
+                quality=None if None in (translation.quality, before.quality) else translation.quality * before.quality
+            )  # type: ignore[operator]
+            for before, translation in zip(translated, results, strict=True)
         ]
     return dict(zip(window, translated, strict=True))
 
@@ -256,7 +260,7 @@ def note_of(
 
 
 def _pairs(segments: Sequence[str], translations: Sequence[Translated]) -> list[tuple[str, str]]:
-    return [(plain(text), plain(each.text)) for text, each in zip(segments, translations, strict=True)]
+    return [(plain(text), plain(translation.text)) for text, translation in zip(segments, translations, strict=True)]
 
 
 def sample(segments: Sequence[str], size: int = 5000) -> str:
@@ -274,7 +278,7 @@ def sample(segments: Sequence[str], size: int = 5000) -> str:
 def quality_of(segments: Sequence[str], translations: Sequence[Translated]) -> float | None:
     """Return the share of a document that is expected to be usable: the mean by length; None if none is known."""
     pairs = zip(segments, translations, strict=True)
-    quality = mean_quality((each.quality, len(segment)) for segment, each in pairs)
+    quality = mean_quality((part.quality, len(segment)) for segment, part in pairs)
     return None if quality is None else round(quality, 4)
 
 
@@ -282,10 +286,10 @@ def doubtful_segments(
     segments: Sequence[str], translations: Sequence[Translated]
 ) -> tuple[tuple[int, float, str, str], ...]:
     """Return the segments to check, the worst first: number from 1, quality, beginnings of translation and source."""
-    found = [
-        (each.quality, number)
-        for number, each in enumerate(translations, 1)
-        if each.quality is not None and each.quality < DOUBTFUL
+    doubtful = [
+        (translation.quality, number)
+        for number, translation in enumerate(translations, 1)
+        if translation.quality is not None and translation.quality < DOUBTFUL
     ]
 
     def beginning(text: str) -> str:
@@ -293,5 +297,5 @@ def doubtful_segments(
 
     return tuple(
         (number, round(quality, 4), beginning(translations[number - 1].text), beginning(segments[number - 1]))
-        for quality, number in sorted(found)[:MOST_LISTED]
+        for quality, number in sorted(doubtful)[:MOST_LISTED]
     )

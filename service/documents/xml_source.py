@@ -29,7 +29,7 @@ class Range:
 
 def ranges_of(text: str, root: Element) -> dict[Element, Range]:
     """Return where each element of a file stands; `root` was read from it, and so it is well-formed."""
-    found: list[Range] = []
+    ranges: list[Range] = []
     stack: list[Range] = []
     for tag in TAG.finditer(text):
         start, end = tag.span()
@@ -37,20 +37,20 @@ def ranges_of(text: str, root: Element) -> dict[Element, Range]:
             element = stack.pop()
             element.closed, element.end = start, end
         elif tag["name"]:
-            found.append(Range(start, end, end, end))
-            stack += [] if tag["empty"] else [found[-1]]
-    return dict(zip(root.iter("*"), found, strict=True))
+            ranges.append(Range(start, end, end, end))
+            stack += [] if tag["empty"] else [ranges[-1]]
+    return dict(zip(root.iter("*"), ranges, strict=True))
 
 
 def without_cdata(xml: str) -> str:
     """Return XML with references in place of sections of characters."""
-    return NO_MARKUP.sub(lambda found: found[0] if found["characters"] is None else escape(found["characters"]), xml)
+    return NO_MARKUP.sub(lambda match: match[0] if match["characters"] is None else escape(match["characters"]), xml)
 
 
 def with_attribute(tag: str, name: str, value: str) -> str:
     """Return a start tag with another value of an attribute, which is a plain word."""
-    own = re.compile(rf"""(\s{name}\s*=\s*)(?:"[^"]*"|'[^']*')""")
-    if own.search(tag):
-        return own.sub(lambda found: f'{found[1]}"{value}"', tag, count=1)
+    pattern = re.compile(rf"""(\s{name}\s*=\s*)(?:"[^"]*"|'[^']*')""")
+    if pattern.search(tag):
+        return pattern.sub(lambda match: f'{match[1]}"{value}"', tag, count=1)
     close = 2 if tag.endswith("/>") else 1
     return f'{tag[:-close].rstrip()} {name}="{value}"{tag[-close:]}'

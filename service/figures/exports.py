@@ -27,30 +27,32 @@ def as_csv(maps: Named) -> bytes:
     """
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(COLUMNS if all(found.scores is None for _, found in maps) else (*COLUMNS, "score"))
-    for name, found in maps:
-        writer.writerows(_records(name, found))
+    writer.writerow(COLUMNS if all(attention.scores is None for _, attention in maps) else (*COLUMNS, "score"))
+    for name, attention in maps:
+        writer.writerows(_records(name, attention))
     return file.getvalue().encode("utf-8")
 
 
-def _records(name: str, found: AttentionMap) -> Iterator[tuple[Any, ...]]:
-    rows, columns = row_tokens(found), column_tokens(found)
-    scored = found.kind != "encoder" and len(found.token_logprobs) == len(rows)
-    weights = np.round(found.weights.astype(np.float64), DIGITS)
-    layers = list(range(weights.shape[0])) if "layer" in found.axes else [found.layer]
-    heads = list(range(weights.shape[-3])) if "head" in found.axes else [found.head]
+def _records(name: str, attention: AttentionMap) -> Iterator[tuple[Any, ...]]:
+    rows, columns = row_tokens(attention), column_tokens(attention)
+    scored = attention.kind != "encoder" and len(attention.token_logprobs) == len(rows)
+    weights = np.round(attention.weights.astype(np.float64), DIGITS)
+    layers = list(range(weights.shape[0])) if "layer" in attention.axes else [attention.layer]
+    heads = list(range(weights.shape[-3])) if "head" in attention.axes else [attention.head]
     shape = (len(layers), len(heads), len(rows), len(columns))
     weights = weights.reshape(shape)
-    scores = None if found.scores is None else found.scores.scores.reshape(shape).astype(np.float64)
+    scores = None if attention.scores is None else attention.scores.scores.reshape(shape).astype(np.float64)
     for in_layers, (layer, of_layer) in enumerate(zip(layers, weights.tolist(), strict=True)):
         for in_heads, (head, of_head) in enumerate(zip(heads, of_layer, strict=True)):
             for row, of_row in enumerate(of_head):
-                score = (round(found.token_logprobs[row], DIGITS), found.token_ranks[row]) if scored else ("", "")
+                score = (
+                    (round(attention.token_logprobs[row], DIGITS), attention.token_ranks[row]) if scored else ("", "")
+                )
                 for column, weight in enumerate(of_row):
                     shown = "" if math.isnan(weight) else weight
                     place = (name, layer, head, row, _cell(rows[row]), column, _cell(columns[column]))
                     more = () if scores is None else (_finite(scores[in_layers, in_heads, row, column]),)
-                    yield (*place, shown, *score, found.step or "", *more)
+                    yield (*place, shown, *score, attention.step or "", *more)
 
 
 def _finite(value: float) -> float | str:
@@ -73,42 +75,42 @@ def as_npz(maps: Named) -> bytes:
     Unknown weights are NaN.
     """
     arrays: dict[str, npt.NDArray[Any]] = {}
-    for name, found in maps:
+    for name, attention in maps:
         prefix = "" if len(maps) == 1 else f"{name}."
-        arrays |= {prefix + key: value for key, value in _arrays(found).items()}
+        arrays |= {prefix + key: value for key, value in _arrays(attention).items()}
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, **arrays)
     return file.getvalue()
 
 
-def _arrays(found: AttentionMap) -> dict[str, npt.NDArray[Any]]:
-    texts = {"step": found.step or "", "layer": str(found.layer), "head": str(found.head)}
-    texts |= {name: getattr(found, name) for name in ("source_text", "target_text", "kind", "model", "digest")}
+def _arrays(attention: AttentionMap) -> dict[str, npt.NDArray[Any]]:
+    texts = {"step": attention.step or "", "layer": str(attention.layer), "head": str(attention.head)}
+    texts |= {name: getattr(attention, name) for name in ("source_text", "target_text", "kind", "model", "digest")}
     tokens = {
-        "row_tokens": row_tokens(found),
-        "column_tokens": column_tokens(found),
-        "source_tokens": found.source_tokens,
-        "target_tokens": found.target_tokens,
+        "row_tokens": row_tokens(attention),
+        "column_tokens": column_tokens(attention),
+        "source_tokens": attention.source_tokens,
+        "target_tokens": attention.target_tokens,
     }
     return {
-        "weights": found.weights.astype(np.float32),
-        "axes": _texts(found.axes),
-        **{name: _texts([_name(token) for token in own]) for name, own in tokens.items()},
-        "source_spans": _spans(found.source_tokens),
-        "target_spans": _spans(found.target_tokens),
-        "source_ids": _ids(found.source_tokens),
-        "target_ids": _ids(found.target_tokens),
-        "token_logprobs": np.asarray(found.token_logprobs, np.float32),
-        "token_ranks": np.asarray(found.token_ranks, np.int64),
-        "alignment": np.asarray(found.alignment, np.int64).reshape(-1, 2),
-        "score": np.asarray(found.score, np.float32),
+        "weights": attention.weights.astype(np.float32),
+        "axes": _texts(attention.axes),
+        **{name: _texts([_name(token) for token in axis]) for name, axis in tokens.items()},
+        "source_spans": _spans(attention.source_tokens),
+        "target_spans": _spans(attention.target_tokens),
+        "source_ids": _ids(attention.source_tokens),
+        "target_ids": _ids(attention.target_tokens),
+        "token_logprobs": np.asarray(attention.token_logprobs, np.float32),
+        "token_ranks": np.asarray(attention.token_ranks, np.int64),
+        "alignment": np.asarray(attention.alignment, np.int64).reshape(-1, 2),
+        "score": np.asarray(attention.score, np.float32),
         **{name: np.asarray(text, np.str_) for name, text in texts.items()},
-        **_score_arrays(found),
+        **_score_arrays(attention),
     }
 
 
-def _score_arrays(found: AttentionMap) -> dict[str, npt.NDArray[Any]]:
-    scores = found.scores
+def _score_arrays(attention: AttentionMap) -> dict[str, npt.NDArray[Any]]:
+    scores = attention.scores
     if scores is None:
         return {}
     parts = {"scores": scores.scores, "queries": scores.queries, "keys": scores.keys, "energy": scores.energy}
@@ -135,32 +137,33 @@ def _ids(tokens: Sequence[TokenOrWord]) -> npt.NDArray[np.int64]:
     return np.asarray([(*token.ids, *[-1] * (longest - len(token.ids))) for token in tokens], np.int64)
 
 
-def as_bertviz(found: AttentionMap) -> bytes:
+def as_bertviz(attention: AttentionMap) -> bytes:
     """Return BertViz's input: `cross_attention[l][h][t][s]` (or encoder_, decoder_) and the tokens of both sides.
 
     A row of cross-attention has the token that the step writes, a row of the decoder the one that it reads. Raise
     InvalidOption unless the map has every layer and head.
     """
-    if found.axes[:2] != ("layer", "head"):
+    if attention.axes[:2] != ("layer", "head"):
         raise InvalidOption("format=bertviz wants layer=all and head=all.")
-    weights = np.round(found.weights.astype(np.float64), DIGITS).tolist()
+    weights = np.round(attention.weights.astype(np.float64), DIGITS).tolist()
     content = {
-        "encoder_tokens": [_name(token) for token in found.source_tokens],
+        "encoder_tokens": [_name(token) for token in attention.source_tokens],
         "decoder_tokens": [
-            _name(token) for token in (found.target_tokens if found.kind == "cross" else column_tokens(found))
+            _name(token)
+            for token in (attention.target_tokens if attention.kind == "cross" else column_tokens(attention))
         ],
-        "decoder_tokens_are": "output" if found.kind == "cross" else "input",
-        f"{found.kind}_attention": weights,
-        "model": found.model,
-        "digest": found.digest,
+        "decoder_tokens_are": "output" if attention.kind == "cross" else "input",
+        f"{attention.kind}_attention": weights,
+        "model": attention.model,
+        "digest": attention.digest,
     }
-    if found.kind == "encoder":
+    if attention.kind == "encoder":
         del content["decoder_tokens"], content["decoder_tokens_are"]
-    elif found.kind == "decoder":
+    elif attention.kind == "decoder":
         del content["encoder_tokens"]
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
-def as_pharaoh(found: AttentionMap) -> bytes:
+def as_pharaoh(attention: AttentionMap) -> bytes:
     """Return the alignment as `source-target` pairs of positions in the two token lists, from 0, on one line."""
-    return (" ".join(f"{source}-{target}" for source, target in sorted(found.alignment)) + "\n").encode("ascii")
+    return (" ".join(f"{source}-{target}" for source, target in sorted(attention.alignment)) + "\n").encode("ascii")

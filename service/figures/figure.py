@@ -38,30 +38,30 @@ class DifferentTokens(InvalidOption):
     code = "different_tokens"
 
 
-def one(found: AttentionMap, view: ViewName = "heatmap", naming: Naming = DEFAULT_NAMING) -> Figure:
+def one(attention: AttentionMap, view: ViewName = "heatmap", naming: Naming = DEFAULT_NAMING) -> Figure:
     """Return a map as a heatmap, as small multiples if it has several layers or heads, or as lines between tokens."""
-    panels = _panels(found)
-    several = found.weights.ndim > 2
-    if view == "lines" and found.scores is not None:
+    panels = _panels(attention)
+    several = attention.weights.ndim > 2
+    if view == "lines" and attention.scores is not None:
         raise InvalidOption("view=lines shows weights; with stage=scores, view must be heatmap.")
     if view == "lines" and several:
         raise InvalidOption("view=lines shows one head: give layer and head a number, align or mean instead of all.")
     arrangement: Literal["single", "grid", "lines"] = "lines" if view == "lines" else "grid" if several else "single"
-    about = "  ·  ".join(filter(None, (described(found, naming), legend(found, panels[0], view, several))))
-    notes = (f"{found.model}  ·  {digest(found)}", about)
-    return checked(Figure(headline(found), notes, panels, arrangement))
+    about = "  ·  ".join(filter(None, (described(attention, naming), legend(attention, panels[0], view, several))))
+    notes = (f"{attention.model}  ·  {digest(attention)}", about)
+    return checked(Figure(headline(attention), notes, panels, arrangement))
 
 
 def compare(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_NAMING) -> Figure:
     """Return a figure of two models on the same pair of texts, and the first minus the second."""
     if not comparable(first, second):
         raise DifferentTokens("The two models cut these texts into different tokens; compare them with tokens=word.")
-    panels = [_panel(found, f"{found.model}", found.weights) for found in (first, second)]
+    panels = [_panel(attention, f"{attention.model}", attention.weights) for attention in (first, second)]
     difference = _panel(first, "difference", first.weights - second.weights, signed=True)
     difference_of = f"{subject(first)}; difference: {first.model} minus {second.model}"
     notes = (
-        *(f"{found.model}  ·  {digest(found)}  ·  {selection(found, naming)}  ·  {score_note(found)}"
-          for found in (first, second)),
+        *(f"{attention.model}  ·  {digest(attention)}  ·  {selection(attention, naming)}  ·  {score_note(attention)}"
+          for attention in (first, second)),
         "  ·  ".join(filter(None, (difference_of, unknown_note(difference)))),
     )  # fmt: skip
     return checked(Figure(headline(first), notes, (*panels, difference), "row"))
@@ -69,19 +69,21 @@ def compare(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_
 
 def several(maps: Sequence[AttentionMap], naming: Naming = DEFAULT_NAMING) -> Figure:
     """Return a figure of any number of models on the same pair of texts, each with its own tokens and score."""
-    panels = [_panel(found, f"{found.model}  ·  {score_note(found)}", found.weights) for found in maps]
+    panels = [
+        _panel(attention, f"{attention.model}  ·  {score_note(attention)}", attention.weights) for attention in maps
+    ]
     marks = "outlined: aligned words" if any(panel.marked for panel in panels) else ""
     dashed = next(filter(None, map(unknown_note, panels)), "")
     about = "  ·  ".join(filter(None, (subject(maps[0]), marks, dashed)))
-    models = [f"{found.model}  ·  {digest(found)}  ·  {selection(found, naming)}" for found in maps]
+    models = [f"{attention.model}  ·  {digest(attention)}  ·  {selection(attention, naming)}" for attention in maps]
     return checked(Figure(headline(maps[0]), (about, *models), tuple(panels), "rows"))
 
 
 def contrast(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_NAMING) -> Figure:
     """Return a figure of two translations of one text by one model, with its score of every token."""
     panels = [
-        _panel(found, f"{name}  ·  {score_note(found)}", found.weights, scored=True)
-        for found, name in zip((first, second), naming.translations, strict=True)
+        _panel(attention, f"{name}  ·  {score_note(attention)}", attention.weights, scored=True)
+        for attention, name in zip((first, second), naming.translations, strict=True)
     ]
     notes = (
         f"{first.model}  ·  {digest(first)}",
@@ -120,20 +122,20 @@ def checked(figure: Figure) -> Figure:
     return figure
 
 
-def _panels(found: AttentionMap) -> tuple[Panel, ...]:
-    weights, signed = found.weights, found.kind == "occlusion"
-    if found.scores is not None:
-        known = np.isfinite(found.scores.scores)
-        weights, signed = np.where(known, found.scores.scores, np.nan).astype(np.float32), True
+def _panels(attention: AttentionMap) -> tuple[Panel, ...]:
+    weights, signed = attention.weights, attention.kind == "occlusion"
+    if attention.scores is not None:
+        finite = np.isfinite(attention.scores.scores)
+        weights, signed = np.where(finite, attention.scores.scores, np.nan).astype(np.float32), True
     panels = []
     for place in np.ndindex(weights.shape[:-2]):  # every layer and head, or the only ones
-        names = {axis: f"{axis} {number + 1}" for axis, number in zip(found.axes, place, strict=False)}
-        panels.append(_panel(found, " · ".join(names.values()), weights[place], signed=signed, names=names))
+        names = {axis: f"{axis} {number + 1}" for axis, number in zip(attention.axes, place, strict=False)}
+        panels.append(_panel(attention, " · ".join(names.values()), weights[place], signed=signed, names=names))
     return tuple(panels)
 
 
 def _panel(
-    found: AttentionMap,
+    attention: AttentionMap,
     title: str,
     weights: FloatArray,
     *,
@@ -141,28 +143,28 @@ def _panel(
     scored: bool = False,
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> Panel:
-    marked = found.alignment if found.kind == "cross" and not signed and found.weights.ndim == 2 else ()
-    rows, columns = labels(row_tokens(found)), labels(column_tokens(found))
+    marked = attention.alignment if attention.kind == "cross" and not signed and attention.weights.ndim == 2 else ()
+    rows, columns = labels(row_tokens(attention)), labels(column_tokens(attention))
     return Panel(
         title=title,
         weights=np.asarray(np.round(weights.astype(np.float64), DIGITS), np.float64),
         rows=rows,
         columns=columns,
-        row_title="source" if found.kind == "encoder" else "target",
-        column_title="target read so far" if found.kind == "decoder" else "source",
+        row_title="source" if attention.kind == "encoder" else "target",
+        column_title="target read so far" if attention.kind == "decoder" else "source",
         marked=tuple((target, source) for source, target in marked if target < len(rows) and source < len(columns)),
-        scores=tuple(zip(found.token_logprobs, found.token_ranks, strict=True)) if scored else (),
+        scores=tuple(zip(attention.token_logprobs, attention.token_ranks, strict=True)) if scored else (),
         signed=signed,
-        quantity=_quantity(found, signed),
+        quantity=_quantity(attention, signed),
         layer=names.get("layer", ""),
         head=names.get("head", ""),
     )
 
 
-def _quantity(found: AttentionMap, signed: bool) -> str:
-    if found.scores is not None:
+def _quantity(attention: AttentionMap, signed: bool) -> str:
+    if attention.scores is not None:
         return "score"
-    return "log-probability lost" if found.kind == "occlusion" else "difference" if signed else "weight"
+    return "log-probability lost" if attention.kind == "occlusion" else "difference" if signed else "weight"
 
 
 def _spans(tokens: Sequence[TokenOrWord]) -> list[tuple[int, int, str | None]]:

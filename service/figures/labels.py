@@ -43,12 +43,12 @@ def label(token: TokenOrWord) -> str:
 
 def labels(tokens: Iterable[TokenOrWord]) -> tuple[str, ...]:
     """Return the labels of an axis; tokens that are bytes of one character are numbered, such as "🐶 2/4"."""
-    found: list[str] = []
+    shown: list[str] = []
     for _, group in groupby(enumerate(tokens), key=_place):
         same = [token for _, token in group]
-        found += [label(token) if len(same) == 1 else f"{label(token)} {number}/{len(same)}"
+        shown += [label(token) if len(same) == 1 else f"{label(token)} {number}/{len(same)}"
                   for number, token in enumerate(same, start=1)]  # fmt: skip
-    return tuple(found)
+    return tuple(shown)
 
 
 def _place(numbered: tuple[int, TokenOrWord]) -> tuple[int, int, int]:

@@ -68,11 +68,11 @@ class Figure:
         return sum(panel.weights.size for panel in self.panels)
 
 
-def column_tokens(found: AttentionMap) -> tuple[TokenOrWord, ...]:
+def column_tokens(attention: AttentionMap) -> tuple[TokenOrWord, ...]:
     """Return the tokens of the last axis."""
-    return found.column_tokens or found.source_tokens
+    return attention.column_tokens or attention.source_tokens
 
 
-def row_tokens(found: AttentionMap) -> tuple[TokenOrWord, ...]:
+def row_tokens(attention: AttentionMap) -> tuple[TokenOrWord, ...]:
     """Return the tokens of the last axis but one."""
-    return found.source_tokens if found.kind == "encoder" else found.target_tokens
+    return attention.source_tokens if attention.kind == "encoder" else attention.target_tokens

@@ -18,7 +18,7 @@ def drawable(svg: str) -> str:
     number of glyphs for the whole text (https://github.com/linebender/resvg/issues/861). One ligature, one combining
     mark or one emoji of several characters elsewhere in the text would leave empty boxes. Browsers draw it correctly.
     """
-    return _TEXT.sub(lambda found: _separated(found.group()), svg)
+    return _TEXT.sub(lambda match: _separated(match.group()), svg)
 
 
 def _separated(text: str) -> str:

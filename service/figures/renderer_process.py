@@ -25,11 +25,11 @@ _NUMBERED = re.compile(r'(?<==")(url\(#)?(gradient_|clip)(\d+)(\))?(?=")')
 
 def renumber_definitions(svg: str) -> str:
     """Return the same picture with definitions numbered from 0, because the library's counter continues."""
-    known: dict[str, int] = {}
+    numbers: dict[str, int] = {}
 
-    def renumbered(found: re.Match[str]) -> str:
-        opening, kind, number, closing = found.groups()
-        number = str(known.setdefault(kind + number, len(known)))
+    def renumbered(match: re.Match[str]) -> str:
+        opening, kind, number, closing = match.groups()
+        number = str(numbers.setdefault(kind + number, len(numbers)))
         return f"{opening or ''}{kind}{number}{closing or ''}"
 
     return _TAG.sub(lambda tag: _NUMBERED.sub(renumbered, tag.group()), svg)

@@ -69,7 +69,7 @@ _PLACES: Mapping[str, int] = {"de": 0, "fr": 1}
 def said(text: str, language: str) -> str:
     """Return a text of a figure in a language."""
     at = _PLACES.get(language)
-    return text if at is None else _PHRASES.sub(lambda found: WORDS[found[0]][at], text)
+    return text if at is None else _PHRASES.sub(lambda match: WORDS[match[0]][at], text)
 
 
 def in_language(figure: Figure, language: LanguageName) -> Figure:

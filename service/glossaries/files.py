@@ -28,19 +28,19 @@ Entries = dict[Pair, list[Entry]]
 
 def name_of(path: Path) -> str:
     """Return the name of the glossary in a file; raise InvalidGlossary if the file cannot be served by its name."""
-    found = _FILE.fullmatch(path.name)
-    if found is None:
+    match = _FILE.fullmatch(path.name)
+    if match is None:
         raise InvalidGlossary(
             "The file must be called NAME.tsv, NAME.csv or NAME.tbx, with a pair as in NAME.en-fr.tsv; a NAME has "
             "letters, digits, _ and -."
         )
-    return found["name"]
+    return match["name"]
 
 
 def pair_of_name(path: Path) -> Pair | None:
     """Return the language pair in the name of a file, if there is one."""
-    found = _FILE.fullmatch(path.name)
-    return (canonical(found["source"]), canonical(found["target"])) if found and found["source"] else None
+    match = _FILE.fullmatch(path.name)
+    return (canonical(match["source"]), canonical(match["target"])) if match and match["source"] else None
 
 
 def names_languages(path: Path) -> bool:
@@ -106,11 +106,13 @@ def _table_concepts(rows: Sequence[tuple[int, list[str]]]) -> Iterator[Concept]:
 
 def _of_concepts(concepts: Iterable[Concept], pair: Pair | None) -> Entries:
     """Return the entries of each pair; a source term gets the target terms of all its concepts as forms."""
-    found: dict[Pair, dict[str, dict[str, None]]] = {}
+    by_pair: dict[Pair, dict[str, dict[str, None]]] = {}
     for concept in concepts:
         for source, target in permutations(concept, 2):
             if pair in (None, (source, target)):
-                own = found.setdefault((source, target), {})
+                terms_here = by_pair.setdefault((source, target), {})
                 for term in concept[source]:
-                    own.setdefault(term, {}).update(dict.fromkeys(concept[target]))
-    return {pair: [(term, tuple(forms)) for term, forms in own.items() if forms] for pair, own in found.items()}
+                    terms_here.setdefault(term, {}).update(dict.fromkeys(concept[target]))
+    return {
+        pair: [(term, tuple(forms)) for term, forms in by_term.items() if forms] for pair, by_term in by_pair.items()
+    }

@@ -42,7 +42,7 @@ class GlossaryFolder:
                 files.setdefault(name_of(path), []).append(path)
             except InvalidGlossary as error:
                 log.error("glossary refused", file=path.name, reason=error.message)
-        found: dict[str, dict[Pair, Glossary]] = {}
+        by_name: dict[str, dict[Pair, Glossary]] = {}
         refused = 0
         for name, own in files.items():
             glossary = self._read(own)
@@ -50,20 +50,20 @@ class GlossaryFolder:
             if glossary is None:
                 glossary = self._by_name.get(name)
             if glossary is not None:
-                found[name] = glossary
-        self._by_name = found
-        log.info("glossaries read", served=len(found), refused=refused)
+                by_name[name] = glossary
+        self._by_name = by_name
+        log.info("glossaries read", served=len(by_name), refused=refused)
 
     def get(self, name: str, pair: Pair) -> Glossary:
         """Return a glossary for a language pair; raise UnknownGlossary."""
-        own = self._by_name.get(name)
-        if own is None:
+        by_pair = self._by_name.get(name)
+        if by_pair is None:
             served = ", ".join(sorted(self._by_name)) or "none"
             raise UnknownGlossary(f"There is no glossary of this name; GET /glossaries lists them: {served}.")
-        wanted = canonical(pair[0]), canonical(pair[1])
-        glossary = own.get(wanted) or own.get((_language(wanted[0]), _language(wanted[1])))
+        tags = canonical(pair[0]), canonical(pair[1])
+        glossary = by_pair.get(tags) or by_pair.get((_language(tags[0]), _language(tags[1])))
         if glossary is None:
-            pairs = ", ".join(f"{source} to {target}" for source, target in sorted(own))
+            pairs = ", ".join(f"{source} to {target}" for source, target in sorted(by_pair))
             raise UnknownGlossary(f"The glossary {name} is for {pairs}, not for {pair[0]} to {pair[1]}.")
         return glossary
 
@@ -103,17 +103,17 @@ def _language(tag: str) -> str:
 
 def glossary_in_file(path: Path, pair: Pair) -> Glossary:
     """Return the glossary of one file for a pair, which a table of two columns need not name; raise InvalidGlossary."""
-    wanted = canonical(pair[0]), canonical(pair[1])
+    tags = canonical(pair[0]), canonical(pair[1])
     try:
-        own = pair_of_name(path)
-        if own not in (None, wanted):
-            raise InvalidGlossary(f"The file is for {own[0]} to {own[1]}, not for {wanted[0]} to {wanted[1]}.")
-        entries = read_entries(path, None if own is None and names_languages(path) else wanted)
-        found = entries.get(wanted) or entries.get((_language(wanted[0]), _language(wanted[1])))
-        if not found:
-            raise InvalidGlossary(f"The file has no terms from {wanted[0]} to {wanted[1]}.")
+        stated = pair_of_name(path)
+        if stated not in (None, tags):
+            raise InvalidGlossary(f"The file is for {stated[0]} to {stated[1]}, not for {tags[0]} to {tags[1]}.")
+        entries = read_entries(path, None if stated is None and names_languages(path) else tags)
+        chosen = entries.get(tags) or entries.get((_language(tags[0]), _language(tags[1])))
+        if not chosen:
+            raise InvalidGlossary(f"The file has no terms from {tags[0]} to {tags[1]}.")
     except OSError as error:
         raise InvalidGlossary(f"The glossary {path} cannot be read: {error.strerror}.") from None
     except InvalidGlossary as error:
         raise InvalidGlossary(f"{path}: {error.message}") from None
-    return glossary_of(found)
+    return glossary_of(chosen)

@@ -41,8 +41,8 @@ class _Reader:
         except expat.ExpatError as error:
             raise InvalidGlossary(f"The file is not well-formed XML: see line {error.lineno}.") from None
         complete = len(self._concepts) if is_last else len(self._concepts) - 1
-        found, self._concepts = self._concepts[: max(complete, 0)], self._concepts[max(complete, 0) :]
-        return found
+        ready, self._concepts = self._concepts[: max(complete, 0)], self._concepts[max(complete, 0) :]
+        return ready
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         local = name.rpartition(" ")[2]

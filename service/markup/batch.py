@@ -51,17 +51,17 @@ def units_of(documents: Sequence[PreparedDocument]) -> list[Unit]:
     return [part for document in documents for part in document.parts if isinstance(part, Unit)]
 
 
-def write_all(documents: Sequence[PreparedDocument], found: Sequence[Translation]) -> list[Translation]:
+def write_all(documents: Sequence[PreparedDocument], translations: Sequence[Translation]) -> list[Translation]:
     """Return the translated documents, each with the qualities of its sentences, whose places are not known.
 
     `found` has one translation for each unit, in the order of `units_of`.
     """
-    waiting = iter(found)
+    waiting = iter(translations)
     return [_written(document, [*islice(waiting, len(units_of([document])))]) for document in documents]
 
 
-def _written(document: PreparedDocument, found: Sequence[Translation]) -> Translation:
-    waiting = iter(found)
+def _written(document: PreparedDocument, translations: Sequence[Translation]) -> Translation:
+    waiting = iter(translations)
 
     def written(part: Part) -> str:
         if isinstance(part, str):
@@ -73,9 +73,9 @@ def _written(document: PreparedDocument, found: Sequence[Translation]) -> Transl
         return unmark(text, document.elements)
 
     qualities = (
-        replace(each, start=None, source_text=shown(each.source_text), target_text=shown(each.target_text))
-        for translation in found
-        for each in translation.qualities
+        replace(quality, start=None, source_text=shown(quality.source_text), target_text=shown(quality.target_text))
+        for translation in translations
+        for quality in translation.qualities
     )
     return Translation(shown("".join(map(written, document.parts))), qualities=tuple(qualities))
 
@@ -91,9 +91,9 @@ def mark(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
 def unmark(document: str, elements: Sequence[str]) -> str:
     """Return a written document with its elements in the place of their marks."""
 
-    def element(found: re.Match[str]) -> str:
-        number = int(found[1])
-        return elements[number] if number < len(elements) else found[0]  # a glossary may write anything
+    def element(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return elements[number] if number < len(elements) else match[0]  # a glossary may write anything
 
     return _MARK.sub(element, document) if elements else document
 

@@ -257,8 +257,8 @@ def collapse_spaces(unit: Unit) -> Unit:
     if text == unit.text:
         return unit
     places = [0]  # the new offset of each old one
-    for size, found in enumerate(BLANK_OR_CHARACTER.finditer(unit.text), start=1):
-        places.extend([size] * len(found[0]))
+    for size, match in enumerate(BLANK_OR_CHARACTER.finditer(unit.text), start=1):
+        places.extend([size] * len(match[0]))
     return Unit(text, [_moved(node, places) for node in unit.nodes])
 
 

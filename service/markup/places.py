@@ -37,7 +37,7 @@ class Runs:
     """The runs of some kind of character in a text: a place in it is found without a walk through the text."""
 
     def __init__(self, kind: re.Pattern[str], text: str) -> None:
-        spans = [found.span() for found in kind.finditer(text)]
+        spans = [match.span() for match in kind.finditer(text)]
         self._starts, self._ends = [start for start, _ in spans], [end for _, end in spans]
 
     def following(self, place: int) -> int:
@@ -96,16 +96,16 @@ class Places:
         if self.written.following(source[0]) >= node.start and self.written.following(node.end) >= source[1]:
             return within
         first, last = bisect_right(self.ends, node.start), bisect_left(self.starts, node.end)
-        own = self.links[first:last]
-        found = [self._part(link, node) for link in own]
-        if any(link.same and link.source[0] <= node.start and node.end <= link.source[1] for link in own):
-            return self._shaped(node, *found[0], within)
+        nearby = self.links[first:last]
+        parts = [self._part(link, node) for link in nearby]
+        if any(link.same and link.source[0] <= node.start and node.end <= link.source[1] for link in nearby):
+            return self._shaped(node, *parts[0], within)
         word = self.source_words.around(node.start)[0], self.source_words.around(node.end)[1]
         if word != (node.start, node.end) and not self.written.has_gap(word):
             return self._in_word(node, word, source, within)
-        if not found:
+        if not parts:
             return self._between(node, source, within)
-        return self._shaped(node, min(start for start, _ in found), max(end for _, end in found), within)
+        return self._shaped(node, min(start for start, _ in parts), max(end for _, end in parts), within)
 
     def _in_word(self, node: Node, word: Extent, source: Extent, within: Extent) -> Extent:
         """Return the range of a part of a word: its ending, its first letter, or else all of the word."""
@@ -135,8 +135,8 @@ class Places:
         shift = link.target[0] - link.source[0]
         if link.same:
             return begin + shift, end + shift
-        found = self.target.find(self.source[begin:end], *link.target)
-        return link.target if found < 0 else (found, found + end - begin)
+        position = self.target.find(self.source[begin:end], *link.target)
+        return link.target if position < 0 else (position, position + end - begin)
 
     def _between(self, node: Node, source: Extent, within: Extent) -> Extent:
         """Return the range of a node without links: the words between those from before it and those from after it."""
@@ -172,10 +172,10 @@ class Places:
 
     def nearest(self, place: int, within: Extent) -> Extent | None:
         """Return the nearest word within a range, with all that is written together with it but punctuation."""
-        found = self.target_written.nearest(place, within)
-        if found is None:
+        spot = self.target_written.nearest(place, within)
+        if spot is None:
             return self.target_words.nearest(place, within)
-        start, end = found
+        start, end = spot
         while start < end and self.target[start] in CLOSING + OPENING:
             start += 1
         while start < end and self.target[end - 1] in CLOSING + OPENING:
@@ -207,7 +207,7 @@ class Places:
         link = self.links[after - 1] if after else None
         if link is not None and link.same and place < link.source[1]:
             return place - link.source[0] + link.target[0]
-        return max((each.target[1] for each in self.links[bisect_left(self.ends, place) : after]), default=0)
+        return max((link.target[1] for link in self.links[bisect_left(self.ends, place) : after]), default=0)
 
 
 def _links(source: str, target: str, sentences: Sequence[SentenceDetail]) -> Iterator[Link]:
@@ -235,13 +235,13 @@ def _links(source: str, target: str, sentences: Sequence[SentenceDetail]) -> Ite
 
 def _gap(texts: tuple[str, str], start: Extent, end: Extent) -> Iterator[Link]:
     """Yield the words between two sentences, which stand in both texts; amounts may be written otherwise."""
-    gap, other = (text[begin:finish] for text, begin, finish in zip(texts, start, end, strict=True))
-    if gap == other:
+    gap, second = (text[begin:finish] for text, begin, finish in zip(texts, start, end, strict=True))
+    if gap == second:
         for word in WRITTEN.finditer(gap):
             spans = [(place + word.start(), place + word.end()) for place in start]
             yield Link(spans[0], spans[1], same=True)
-    elif gap.strip() and other.strip():
-        yield Link(_trimmed(gap, start[0]), _trimmed(other, start[1]), same=False)
+    elif gap.strip() and second.strip():
+        yield Link(_trimmed(gap, start[0]), _trimmed(second, start[1]), same=False)
 
 
 def _trimmed(text: str, at: int) -> Extent:

@@ -26,8 +26,8 @@ def _write(nodes: Sequence[Node], text: str, within: Extent, places: Places | No
     if places is None:
         spots = [((node.start, node.end), node) for node in nodes]
     else:
-        found = sorted(((places.of(node, source, within), node) for node in nodes), key=_start)  # stable
-        spots = [*_apart(found, within, places)]
+        ordered = sorted(((places.of(node, source, within), node) for node in nodes), key=_start)  # stable
+        spots = [*_apart(ordered, within, places)]
     written: list[str] = []
     at = within[0]
     for (start, end), node in spots:
@@ -71,17 +71,17 @@ def _apart(spots: Sequence[Spot], within: Extent, places: Places) -> Iterator[Sp
     yield from points
 
 
-def _parted(one: Spot, other: Spot, within: Extent, places: Places) -> tuple[Spot | None, Extent, Node]:
+def _parted(one: Spot, second: Spot, within: Extent, places: Places) -> tuple[Spot | None, Extent, Node]:
     """Return two nodes that overlap without their common part; the second is put into the first if there is no word."""
     (begin, finish), node = one
-    (start, end), later = other
+    (start, end), later = second
     words = places.target_words
     if end > finish and words.following(finish) < end:
         return one, (words.following(finish), end), later
     if begin < start and words.before(start) > begin:
         return ((begin, words.before(start)), node), (start, end), later
     if words.following(end) < finish:
-        return (other[0], later), (words.following(end), finish), node
+        return (second[0], later), (words.following(end), finish), node
     written = places.target_written
     word = written.nearest(finish, (start, finish))
     if word is not None and words.before(word[0]) > begin:

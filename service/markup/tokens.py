@@ -67,15 +67,15 @@ class _Scanner:
     def run(self) -> Iterator[HtmlToken]:
         """Yield every token."""
         text_from = 0
-        while (found := self.document.find("<", self.at)) >= 0:
-            token = self._token(found)
+        while (position := self.document.find("<", self.at)) >= 0:
+            token = self._token(position)
             if token is None:
-                self.at = found + 1
+                self.at = position + 1
                 continue
-            if found > text_from:
-                yield HtmlToken("text", unescape(self.document[text_from:found]))
+            if position > text_from:
+                yield HtmlToken("text", unescape(self.document[text_from:position]))
             yield token
-            self.at = text_from = found + len(token.text)
+            self.at = text_from = position + len(token.text)
             if token.kind == "open" and token.name in RAW_TEXT:
                 yield from self._raw(token.name)
                 text_from = self.at

@@ -88,14 +88,14 @@ def scan(text: str, separator: str) -> list[Cell]:
     at = row = column = 0
     after = ""
     while at < len(text) or after == separator:
-        found = pattern.match(text, at)
-        if found is None:
+        match = pattern.match(text, at)
+        if match is None:
             raise BrokenDocument(f"The table has a cell with a wrong quote in row {row + 1}.")
-        raw, after = found.groups()
+        raw, after = match.groups()
         quoted = QUOTED.fullmatch(raw) is not None
         value = raw[1:-1].replace('""', '"') if quoted else raw
         cells.append(Cell(value, at, at + len(raw), quoted, row, column))
-        at = found.end()
+        at = match.end()
         column += 1
         if len(cells) > MOST_CELLS:
             raise DocumentTooLarge(f"The table has more than {MOST_CELLS} cells; split it into several.")

@@ -52,8 +52,8 @@ class EpubDocument:
         self._opf = opf
         self._target = options.target
         self._text, self._encoding = decode(package.contents[opf])
-        found = TITLE.findall(self._text) if options.metadata else []
-        titles = [escape(unescape(title)) for _, title in found]
+        matches = TITLE.findall(self._text) if options.metadata else []
+        titles = [escape(unescape(title)) for _, title in matches]
         self._titles = dict.fromkeys(title for title in titles if has_words(title))
         self._pages: dict[str, html.HtmlDocument] = {}
         self.segments: Sequence[str] = [*limited(self._read(names, options), options.limits)]
@@ -75,7 +75,7 @@ class EpubDocument:
             changed[name] = page.write(translations[first:last])
             first = last
         text = LANGUAGE.sub(rf"\g<1>{self._target}\g<2>", self._text, count=1)
-        text = TITLE.sub(lambda found: found[1] + _title(found[2], titles), text)
+        text = TITLE.sub(lambda match: match[1] + _title(match[2], titles), text)
         changed[self._opf] = self._encoding.encode(text)
         return self._package.packed(changed)
 
@@ -92,7 +92,9 @@ def _check_protection(package: Package) -> None:
     if ENCRYPTION not in package.contents:
         return
     root = parse_xml(package.contents[ENCRYPTION], "The list of encrypted files")
-    methods = [str(each.get("Algorithm", "")) for each in root.iter() if str(each.tag).endswith("}EncryptionMethod")]
+    methods = [
+        str(element.get("Algorithm", "")) for element in root.iter() if str(element.tag).endswith("}EncryptionMethod")
+    ]
     if any(method not in OBFUSCATION for method in methods):
         raise UnsafeDocument("The book is protected (DRM); only unprotected books can be translated.")
 
@@ -110,9 +112,9 @@ def _pages(opf: bytes, name: str) -> list[str]:
     """Return the names of the pages and tables of contents in the package."""
     root = parse_xml(opf, "The list of pages")
     folder = posixpath.dirname(name)
-    found = [
+    pages = [
         posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href", "")))))
         for item in root.iter()
         if str(item.tag).endswith("}item") and item.get("media-type") in PAGES
     ]
-    return [*dict.fromkeys(found)]
+    return [*dict.fromkeys(pages)]

@@ -43,19 +43,19 @@ class Attributes:
         tag = TAG.match(source)
         if tag is None or tag[1] or HtmlToken("open", tag[0]).untranslated:
             return source
-        pairs = {found[1].lower(): _value(found[2]) for found in ATTRIBUTE.finditer(tag[3])}
+        pairs = {match[1].lower(): _value(match[2]) for match in ATTRIBUTE.finditer(tag[3])}
         named = {pairs.get("name", "").lower(), pairs.get("property", "").lower()}
-        wanted = {"content"} if tag[2].lower() == "meta" and named & DESCRIPTIONS else SHOWN
+        shown_names = {"content"} if tag[2].lower() == "meta" and named & DESCRIPTIONS else SHOWN
         if tag[2].lower() == "input" and pairs.get("type", "").lower() in BUTTONS:
-            wanted = SHOWN | {"value"}
+            shown_names = SHOWN | {"value"}
 
-        def marked(found: re.Match[str]) -> str:
-            text = escape(_value(found[2]))
-            if found[1].lower() not in wanted or not has_words(text):
-                return found[0]
+        def marked(match: re.Match[str]) -> str:
+            text = escape(_value(match[2]))
+            if match[1].lower() not in shown_names or not has_words(text):
+                return match[0]
             self.segments.append(text)
-            self._raw.append(found[2])
-            return f"{found[0][: -len(found[2])]}{PRIVATE}{len(self._raw) - 1}{PRIVATE}"
+            self._raw.append(match[2])
+            return f"{match[0][: -len(match[2])]}{PRIVATE}{len(self._raw) - 1}{PRIVATE}"
 
         start, end = tag.span(3)
         return source[:start] + ATTRIBUTE.sub(marked, tag[3]) + source[end:]
@@ -63,10 +63,10 @@ class Attributes:
     def restored(self, page: str, translations: Sequence[str]) -> str:
         """Return a written page with its attributes; one that has not changed is written as it was."""
 
-        def value(found: re.Match[str]) -> str:
-            number = int(found[1])
+        def value(match: re.Match[str]) -> str:
+            number = int(match[1])
             if number >= len(self._raw):
-                return found[0]  # a glossary may write anything
+                return match[0]  # a glossary may write anything
             raw, new = self._raw[number], translations[number]
             if new == self.segments[number]:
                 return raw

@@ -47,8 +47,8 @@ def read_arb(data: bytes, options: ReadOptions) -> MessagesDocument:
     locales: list[tuple[int, int]] = []
     edits: list[Edit] = []
     document = MessagesDocument(text, encoding, _places(text, locales), options.limits, edits)
-    own = options.target.replace("-", "_")
-    edits += [(*place, own) for place in locales if own]
+    language = options.target.replace("-", "_")
+    edits += [(*place, language) for place in locales if language]
     return document
 
 

@@ -81,11 +81,11 @@ class MarkdownDocument:
 
 def described(front_matter: str) -> Iterator[Block]:
     """Yield the title and the description in front matter, if they are on one line."""
-    for found in DESCRIBED.finditer(front_matter):
-        text, quote = found["plain"], ""
+    for match in DESCRIBED.finditer(front_matter):
+        text, quote = match["plain"], ""
         if text is None:
-            quote = found["value"][0]
-            text = ESCAPE.sub(r"\1", found["double"]) if quote == '"' else found["single"].replace("''", "'")
+            quote = match["value"][0]
+            text = ESCAPE.sub(r"\1", match["double"]) if quote == '"' else match["single"].replace("''", "'")
         if not has_words(escape(text)):
             continue
 
@@ -97,7 +97,7 @@ def described(front_matter: str) -> Iterator[Block]:
                 return f"'{new}'"
             return '"' + QUOTED.sub(r"\\\g<0>", new) + '"'
 
-        yield Block(*found.span("value"), [escape(text)], compose)
+        yield Block(*match.span("value"), [escape(text)], compose)
 
 
 class Finder:
@@ -153,7 +153,7 @@ class Finder:
             place = place[0] + len(self._original(before[0])), place[1]
         parts = [fragment_of(part) for part in split_at_breaks(children)]
         words = [has_words(fragment) for fragment, _ in parts]
-        found = [fragment for (fragment, _), has in zip(parts, words, strict=True) if has]
+        with_words = [fragment for (fragment, _), has in zip(parts, words, strict=True) if has]
         pictures = [
             (tags, number, tag)
             for _, tags in (parts if self._with_pictures else ())
@@ -168,7 +168,7 @@ class Finder:
 
         def compose(translations: Sequence[str]) -> str:
             waiting = iter(translations)
-            for (tags, number, picture), new in zip(pictures, translations[len(found) :], strict=True):
+            for (tags, number, picture), new in zip(pictures, translations[len(with_words) :], strict=True):
                 tags[number] = picture.with_text(plain(new))
             texts = [
                 written(next(waiting) if has else fragment, tags, in_table=in_table, begins_line=begins_line)
@@ -176,7 +176,7 @@ class Finder:
             ]
             return f"{stop}\n{indent}".join(texts)
 
-        return Block(*place, [*found, *(escape(picture.text) for _, _, picture in pictures)], compose)
+        return Block(*place, [*with_words, *(escape(picture.text) for _, _, picture in pictures)], compose)
 
     def _html(self, first: int, last: int) -> Block | None:
         """Return a block of HTML, whose text is translated as that of a page; None for one with templates in it."""

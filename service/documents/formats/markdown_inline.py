@@ -37,14 +37,14 @@ class Picture(NamedTuple):
     @property
     def text(self) -> str:
         """Return the text in place of the picture."""
-        found = PICTURE.match(self.source)
-        return SIGN.sub(r"\1", found[1]) if found else ""
+        match = PICTURE.match(self.source)
+        return SIGN.sub(r"\1", match[1]) if match else ""
 
     def with_text(self, text: str) -> Picture:
         """Return it with another text."""
         new = ESCAPED.sub(lambda sign: f"\\{sign[0]}", text)
-        found = PICTURE.match(self.source)
-        return Picture(f"![{new}{self.source[found.end() :]}") if found else self
+        match = PICTURE.match(self.source)
+        return Picture(f"![{new}{self.source[match.end() :]}") if match else self
 
 
 def split_at_breaks(children: Sequence[Token]) -> list[list[Token]]:
@@ -116,13 +116,13 @@ def _add(builder: FragmentBuilder[Tags], child: Token) -> None:
 def _add_text(builder: FragmentBuilder[Tags], text: str) -> None:
     """Add text; the mark of a footnote has no width, so that it follows its word."""
     at = 0
-    for found in KEPT.finditer(text):
-        builder.text(text[at : found.start()])
-        if found[0].startswith("\ue000"):
-            builder.point((found[0], ""))
+    for match in KEPT.finditer(text):
+        builder.text(text[at : match.start()])
+        if match[0].startswith("\ue000"):
+            builder.point((match[0], ""))
         else:
-            builder.kept((found[0], None), found[0])
-        at = found.end()
+            builder.kept((match[0], None), match[0])
+        at = match.end()
     builder.text(text[at:])
 
 

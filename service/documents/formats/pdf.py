@@ -85,5 +85,5 @@ def _pages(data: bytes) -> list[str]:
 def _has_picture(page: Any) -> bool:
     resources = page.get("/Resources")
     objects = resources.get_object().get("/XObject") if resources else None
-    found = objects.get_object().values() if objects else ()
-    return any(each.get_object().get("/Subtype") in ("/Image", "/Form") for each in found)
+    entries = objects.get_object().values() if objects else ()
+    return any(entry.get_object().get("/Subtype") in ("/Image", "/Form") for entry in entries)

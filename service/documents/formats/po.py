@@ -28,8 +28,8 @@ RULES = {
 
 def read(data: bytes, options: ReadOptions) -> PoDocument:
     """Return a catalogue in the encoding that it names, otherwise UTF-8; raise DocumentError."""
-    found = CHARSET.search(data)
-    named = found[1].decode("ascii") if found and found[1].upper() != b"CHARSET" else None
+    match = CHARSET.search(data)
+    named = match[1].decode("ascii") if match and match[1].upper() != b"CHARSET" else None
     text, encoding = decode(data, named)
     if "msgid" not in text or "\n" not in text:  # without a line end, polib would take the text for a path
         raise BrokenDocument("The document is not a catalogue of gettext: it has no msgid.")
@@ -93,12 +93,12 @@ class PoDocument:
 
     def _plurals(self, lines: PoLines) -> int:
         """Return the number of plural forms; a catalogue without a rule gets that of the language."""
-        found = PLURALS.search(self._catalogue.metadata.get("Plural-Forms", ""))
-        if found is None and base(self._target) in RULES:
+        match = PLURALS.search(self._catalogue.metadata.get("Plural-Forms", ""))
+        if match is None and base(self._target) in RULES:
             if any(entry.msgid_plural for entry in self._open):
                 lines.set_header("Plural-Forms", RULES[base(self._target)])
             return 2
-        return max(1, min(int(found[1]), MOST_PLURALS)) if found else 2
+        return max(1, min(int(match[1]), MOST_PLURALS)) if match else 2
 
 
 def _is_empty(entry: polib.POEntry) -> bool:

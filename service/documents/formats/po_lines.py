@@ -22,10 +22,12 @@ class PoLines:
         self._end = first[len(first.rstrip("\r\n")) :] or "\n"
         self._new: dict[int, str] = {}
         self._header = ""  # of a catalogue without one
-        found = [number for number, line in enumerate(self._plain) if MESSAGE.match(line)]
-        has_header = bool(found) and self._plain[found[0] : found[0] + 1] == ['msgid ""'] and self._is_header(found[0])
-        self._header_at = found[0] + 1 if has_header else None
-        self.messages: Sequence[int] = found[has_header:]  # the line of each message, those that are obsolete left out
+        starts = [number for number, line in enumerate(self._plain) if MESSAGE.match(line)]
+        has_header = (
+            bool(starts) and self._plain[starts[0] : starts[0] + 1] == ['msgid ""'] and self._is_header(starts[0])
+        )
+        self._header_at = starts[0] + 1 if has_header else None
+        self.messages: Sequence[int] = starts[has_header:]  # the line of each message, those that are obsolete left out
 
     def _is_header(self, number: int) -> bool:
         return any(line.startswith("msgstr") for line in self._plain[number + 1 : number + 2])
@@ -58,8 +60,8 @@ class PoLines:
         if not line.startswith(FLAGS):
             self._new[flags] = f"{FLAGS} {FUZZY}{self._end}{line}"
         elif FUZZY not in entry.flags:
-            own = line.rstrip()
-            self._new[flags] = f"{own}, {FUZZY}{line[len(own) :]}"
+            stripped = line.rstrip()
+            self._new[flags] = f"{stripped}, {FUZZY}{line[len(stripped) :]}"
 
     def set_header(self, name: str, value: str) -> None:
         """Write a field of the header, in its place if it is there."""

@@ -48,7 +48,7 @@ def _java(value: str, *, raw: bool) -> Callable[[str], str]:
     lines = CONTINUED.split(value)
 
     def write(text: str) -> str:
-        new = SPECIAL.sub(lambda found: NAMES[found[0]], text)
+        new = SPECIAL.sub(lambda match: NAMES[match[0]], text)
         new = new if raw else escaped_beyond_ascii(new)
         if new.startswith(" "):
             new = "\\" + new
@@ -70,14 +70,14 @@ def read_apple(data: bytes, options: ReadOptions) -> MessagesDocument:
 def _apple_places(text: str) -> Iterator[Place]:
     at = 0
     while at < len(text):
-        found = APPLE.match(text, at)
-        if found is None:
+        match = APPLE.match(text, at)
+        if match is None:
             line = text.count("\n", 0, at) + 1
             raise BrokenDocument(f'The document is no file of strings: line {line} is not of the form "key" = "text";.')
-        if value := found["value"]:
-            yield Place(*found.span("value"), message_parts(unescaped(value)), _apple)
-        at = found.end()
+        if value := match["value"]:
+            yield Place(*match.span("value"), message_parts(unescaped(value)), _apple)
+        at = match.end()
 
 
 def _apple(text: str) -> str:
-    return re.sub(r'[\\\n\t\r"]', lambda found: NAMES[found[0]], text)
+    return re.sub(r'[\\\n\t\r"]', lambda match: NAMES[match[0]], text)

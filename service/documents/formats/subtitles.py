@@ -64,9 +64,9 @@ class SubtitleDocument:
     def __init__(self, text: str, encoding: Encoding, limits: Limits, *, is_vtt: bool) -> None:
         self._encoding = encoding
         self._is_vtt = is_vtt
-        found = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
-        self._lines = [line for line, _ in found]
-        self._ends = [end for _, end in found]
+        pairs = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
+        self._lines = [line for line, _ in pairs]
+        self._ends = [end for _, end in pairs]
         self.cues = self._cues()
         self._sentences: list[Sentence] = []
         self.segments: Sequence[str] = [*limited(self._read(), limits)]
@@ -114,7 +114,7 @@ class SubtitleDocument:
         ]
 
     def _turn(self, first: int, lines: Sequence[str], has_dash: bool) -> Turn:
-        dash = found[0] if has_dash and (found := DASH.match(lines[0])) else ""
+        dash = match[0] if has_dash and (match := DASH.match(lines[0])) else ""
         text = " ".join([lines[0][len(dash) :], *lines[1:]])
         if whole := WHOLE.fullmatch(text):
             return Turn(first, len(lines), whole[3], dash + whole[1], whole[4])
@@ -155,5 +155,5 @@ def balanced(text: str, count: int) -> list[str]:
 
     least = max(1, -(-len(joined) // count))
     widths = range(least, max(least, len(joined)) + 1)
-    width = widths[bisect_left(widths, True, key=lambda each: len(wrapped(each)) <= count)]
+    width = widths[bisect_left(widths, True, key=lambda candidate: len(wrapped(candidate)) <= count)]
     return [line.replace("\0", " ") for line in wrapped(width)] or [""]

@@ -31,9 +31,9 @@ class TextDocument:
     def __init__(self, text: str, encoding: Encoding, options: ReadOptions) -> None:
         check_lines(text)
         self._encoding = encoding
-        found = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
-        groups = paragraphs([line for line, _ in found])
-        self._ends = [end for _, end in found]
+        pairs = [(match[1], match[2]) for match in LINE.finditer(text) if match[0]]
+        groups = paragraphs([line for line, _ in pairs])
+        self._ends = [end for _, end in pairs]
         self._groups = groups
         self._translated: list[tuple[int, int]] = []  # numbers of a group and of a column in it
         self.segments: Sequence[str] = [*limited(self._read(), options.limits)]

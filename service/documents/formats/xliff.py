@@ -101,8 +101,8 @@ def _is_translatable(element: Element) -> bool:
 
 def _of_nearest(element: Element, name: str) -> str | None:
     """Return the value of an attribute of an element, or else of the nearest one around it that has it."""
-    found = (each.get(name) for each in (element, *element.iterancestors()))
-    return next((value for value in found if value is not None), None)
+    values = (node.get(name) for node in (element, *element.iterancestors()))
+    return next((value for value in values if value is not None), None)
 
 
 def _is_done(unit: Element, target: Element | None) -> bool:

@@ -51,15 +51,15 @@ QT_LANGUAGE = re.compile(r"""\slanguage=["']([^"']*)""")
 def _decode(text: str) -> str:
     """Return text with its references resolved; a number that is no character stays."""
 
-    def character(found: re.Match[str]) -> str:
-        number = int(found[1]) if found[1] else int(found[2], 16)
-        return chr(number) if 0x20 <= number < 0xD800 or 0xE000 <= number < 0x110000 else found[0]
+    def character(match: re.Match[str]) -> str:
+        number = int(match[1]) if match[1] else int(match[2], 16)
+        return chr(number) if 0x20 <= number < 0xD800 or 0xE000 <= number < 0x110000 else match[0]
 
     return unescape(REFERENCE.sub(character, text), {value: key for key, value in QUOTES.items()})
 
 
 def _android(text: str) -> str:
-    return re.sub(r"[\\\"']", lambda found: "\\" + found[0], text)
+    return re.sub(r"[\\\"']", lambda match: "\\" + match[0], text)
 
 
 PLAIN = Notation(TAG, KEPT, _decode, escape)
@@ -94,10 +94,10 @@ def _opened(data: bytes, root: str, name: str, limits: Limits) -> tuple[str, Enc
 def _elements(text: str, opening: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int]]:
     """Yield each opening outside comments, and where what it opens ends; what is never closed is looked for once."""
     at, unclosed = 0, set()
-    while found := opening.search(text, at):
-        at, name = found.end(), found["name"]
+    while match := opening.search(text, at):
+        at, name = match.end(), match["name"]
         if name is None:
-            yield found, at
+            yield match, at
         elif name not in unclosed:
             close = re.compile(CLOSES[name]).search(text, at)
             if close is None:
@@ -105,7 +105,7 @@ def _elements(text: str, opening: re.Pattern[str]) -> Iterator[tuple[re.Match[st
                 continue
             at = close.end()
             if name != "!--":
-                yield found, close.start()
+                yield match, close.start()
 
 
 def read_android(data: bytes, options: ReadOptions) -> MessagesDocument:
@@ -116,9 +116,9 @@ def read_android(data: bytes, options: ReadOptions) -> MessagesDocument:
 
 def _android_places(text: str) -> Iterator[Place]:
     is_open = True  # whether the array or plural around an item is translated
-    for found, end in _elements(text, ANDROID):
-        kind, attributes, group, of_group = found.groups()
-        at, value = found.end(), text[found.end() : end]
+    for match, end in _elements(text, ANDROID):
+        kind, attributes, group, of_group = match.groups()
+        at, value = match.end(), text[match.end() : end]
         if group:
             is_open = not STAYS.search(of_group) and group != "integer-array"
         elif kind and (is_open if kind == "item" else not STAYS.search(attributes)):
@@ -136,8 +136,8 @@ def _android_places(text: str) -> Iterator[Place]:
 def read_stringsdict(data: bytes, options: ReadOptions) -> MessagesDocument:
     """Return the plural forms of an app of Apple's; raise DocumentError."""
     text, encoding = _opened(data, "plist", "a property list", options.limits)
-    found = (entry for entry, _ in _elements(text, STRINGSDICT) if entry[2])
-    places = (Place(*entry.span(2), parts_of(entry[2], PLAIN)) for entry in found)
+    entries = (entry for entry, _ in _elements(text, STRINGSDICT) if entry[2])
+    places = (Place(*entry.span(2), parts_of(entry[2], PLAIN)) for entry in entries)
     return MessagesDocument(text, encoding, places, options.limits)
 
 
@@ -153,7 +153,7 @@ def read_qt(data: bytes, options: ReadOptions) -> MessagesDocument:
         start, end = (root.start() + language.start(), root.start() + language.end() + 1) if language else (0, 0)
         edits.append((start, end, own) if language else (root.end() - 1, root.end() - 1, own))
     messages = _elements(text, QT_MESSAGE)
-    places = (place for found, end in messages for place in _qt_places(text, found.end(), end))
+    places = (place for match, end in messages for place in _qt_places(text, match.end(), end))
     return MessagesDocument(text, encoding, places, options.limits, edits)
 
 

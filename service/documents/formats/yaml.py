@@ -122,5 +122,5 @@ def _block(raw: str, new: str) -> str:
     lines = new.rstrip("\n").split("\n")
     if not indent or re.search(r"\d", head) or any(line[:1].isspace() for line in lines):
         return ""
-    lines = [line for each in lines for line in ([each, ""] if head.startswith(">") else [each])]
+    lines = [line for content in lines for line in ([content, ""] if head.startswith(">") else [content])]
     return "\n".join([head, *(indent + line if line else "" for line in lines)]).rstrip()

@@ -212,12 +212,12 @@ class JobStore:
 
     def parts(self, job: Job, digest: str) -> dict[str, Any]:
         """Return what was translated before a restart; a line that was cut off is left out."""
-        found: dict[str, Any] = {}
+        stored: dict[str, Any] = {}
         with contextlib.suppress(FileNotFoundError):
             for line in (self._folder_of(job.id) / f"{PARTS}{digest}").read_bytes().split(b"\n"):
                 with contextlib.suppress(ValueError):
-                    found.update(json.loads(line))
-        return found
+                    stored.update(json.loads(line))
+        return stored
 
     def cancel(self, job_id: str) -> None:
         """Mark a job as cancelled, for the process that works on it."""

@@ -39,8 +39,8 @@ class Zygote:
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)  # otherwise nothing would be written
         signal.set_wakeup_fd(wake.fileno())
         self._poll = select.poll()
-        for each in (control, self._wake):
-            self._poll.register(each, select.POLLIN)
+        for descriptor in (control, self._wake):
+            self._poll.register(descriptor, select.POLLIN)
 
     def run(self) -> None:
         """Serve until the server is gone."""
@@ -87,8 +87,8 @@ class Zygote:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for each in (*self._inherited, *self._children.values()):
-                each.close()
+            for descriptor in (*self._inherited, *self._children.values()):
+                descriptor.close()
             for stream in (1, 2):  # a library may print what it reads
                 os.dup2(0, stream)
             serve(channel)
@@ -112,7 +112,9 @@ def prepare() -> None:
     with contextlib.suppress(OSError):  # not Linux
         Path("/proc/self/oom_score_adj").write_text("1000", "ascii")
     sys.dont_write_bytecode = True
-    for module in {each.reader.partition(":")[0] for each in FORMATS if each.installed} - LOADED_LATE:
+    for module in {
+        document_format.reader.partition(":")[0] for document_format in FORMATS if document_format.installed
+    } - LOADED_LATE:
         import_module(f"{formats.__name__}.{module}")
     logging.disable()  # the libraries' warnings quote documents
     warnings.simplefilter("ignore")

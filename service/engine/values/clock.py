@@ -68,14 +68,14 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 def is_time_of_day(match: re.Match[str], language: str) -> bool:
     """Return whether a match of the pattern of times is one, by its own letters or the words beside it."""
-    known = language_of(language)
+    rules = language_of(language)
     before = match.string[max(0, match.start() - WINDOW) : match.start()]
     after = match.string[match.end() : match.end() + WINDOW]
     if match["hour6"]:
-        return _is_whole_hour(before, after, known)
+        return _is_whole_hour(before, after, rules)
     if not match["minute2"] or match["named"]:
         return True
-    context = _context(known)
+    context = _context(rules)
     if int(match["hour2"]) > 24 or context.not_before.search(before) or context.not_after.match(after):
         return False
     if _half_of_range(match, context) or context.before.search(before):

@@ -64,44 +64,44 @@ def places_of(constraints: ValueConstraints, ids: Sequence[int]) -> tuple[Place,
 @functools.lru_cache(maxsize=512)  # the choice among hypotheses and the text of the translation ask the same
 def _places_of(constraints: ValueConstraints, ids: tuple[int, ...]) -> tuple[Place, ...] | None:
     digits, _, _ = _token_sets(constraints.classes)
-    found: dict[int, Place] = {}
+    places: dict[int, Place] = {}
     at = 0
     while at < len(ids):
         here = _values_at(constraints, ids, at)
-        place = max((place for place in here if place.value not in found), key=lambda place: place.end, default=None)
+        place = max((place for place in here if place.value not in places), key=lambda place: place.end, default=None)
         if place is not None:
-            found[place.value] = place
+            places[place.value] = place
             at = place.end
             continue
         again = any(not constraints.is_soft(place.value) for place in here)
         if again or (constraints.digits_reserved and ids[at] in digits):
             return None
         at += 1
-    return tuple(found.values()) if len(found) == len(constraints.forms) else None
+    return tuple(places.values()) if len(places) == len(constraints.forms) else None
 
 
 def _values_at(constraints: ValueConstraints, ids: tuple[int, ...], first: int) -> list[Place]:
     """Return the values one of whose forms stands at a token, in their order."""
     _, openers, continuing = _token_sets(constraints.classes)
     opened = first == 0 or ids[first - 1] in openers
-    found: list[Place] = []
+    places: list[Place] = []
     for number, form in _forms_by_token(constraints).get(ids[first], ()):
         end = first + len(form.tokens)
         is_word = constraints.whole_words[number] or constraints.is_soft(number)
         continued = is_word and end < len(ids) and ids[end] in continuing
         if ids[first:end] == form.tokens and (opened or not form.inside) and not continued:
-            found.append(Place(number, first, end))
-    return found
+            places.append(Place(number, first, end))
+    return places
 
 
 @functools.lru_cache(maxsize=64)
 def _forms_by_token(constraints: ValueConstraints) -> dict[int, list[tuple[int, Form]]]:
     """Return the numbers and forms of values by the first token of each form."""
-    found: dict[int, list[tuple[int, Form]]] = {}
+    by_token: dict[int, list[tuple[int, Form]]] = {}
     for number, forms in enumerate(constraints.forms):
         for form in forms:
-            found.setdefault(form.tokens[0], []).append((number, form))
-    return found
+            by_token.setdefault(form.tokens[0], []).append((number, form))
+    return by_token
 
 
 @functools.lru_cache(maxsize=64)
@@ -109,4 +109,4 @@ def _token_sets(classes: TokenClasses) -> tuple[frozenset[int], ...]:
     """Return the tokens of each class: digits, openers, and those that continue a word."""
     flags = (classes.digits, classes.openers, classes.continuing)
     unpacked = (np.unpackbits(np.frombuffer(packed, np.uint8), count=classes.size) for packed in flags)
-    return tuple(frozenset(each.nonzero()[0].tolist()) for each in unpacked)
+    return tuple(frozenset(row.nonzero()[0].tolist()) for row in unpacked)

@@ -32,7 +32,7 @@ class ValueRules:
 
 def find_values(text: str, rules: ValueRules) -> tuple[Value, ...]:
     """Return the values of a text, in order; they do not overlap."""
-    found: list[Value] = []
+    values: list[Value] = []
     begin, size, spoken = 0, WINDOW, may_be_spoken(text, rules.source)
     while begin < len(text) and (spoken or MAY_HOLD_VALUES.search(text, begin)):
         check_wanted()
@@ -44,9 +44,9 @@ def find_values(text: str, rules: ValueRules) -> tuple[Value, ...]:
             if value.end == end < len(text):  # it may continue
                 begin, size = value.start, 2 * (end - value.start)
                 break
-            found.append(value)
+            values.append(value)
             begin = max(begin, value.end)
-    return _joined_codes(text, found)
+    return _joined_codes(text, values)
 
 
 def amounts_outside(text: str, spans: Sequence[tuple[int, int]], rules: ValueRules) -> list[Value]:
@@ -54,16 +54,16 @@ def amounts_outside(text: str, spans: Sequence[tuple[int, int]], rules: ValueRul
 
     Other numbers that stand alone stay as they are: 1.1 may be a heading.
     """
-    found: list[Value] = []
+    amounts: list[Value] = []
     for start, end in zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)], strict=True):
         if HAS_DIGIT.search(text, start, end):
             values = find_values(text[start:end], rules)
-            found += [
+            amounts += [
                 shifted(value, start)
                 for value in values
                 if value.written != value.text and (value.kind is Kind.AMOUNT or "%" in value.text)
             ]
-    return found
+    return amounts
 
 
 def _values(text: str, part: tuple[int, int], rules: ValueRules) -> Iterator[Value]:
@@ -210,28 +210,28 @@ def _joined_codes(text: str, values: Sequence[Value]) -> tuple[Value, ...]:
     """Return the values of a text, those that are parts of one code as one value."""
     if len(values) < 2 or all(value.kind is not Kind.CODE for value in values):
         return tuple(values)
-    found: list[Value] = []
+    codes: list[Value] = []
     for value in values:
-        if found and _is_tight(text, found[-1], value):
-            found[-1] = _joined(text, found[-1], value)
+        if codes and _is_tight(text, codes[-1], value):
+            codes[-1] = _joined(text, codes[-1], value)
         else:
-            found.append(value)
+            codes.append(value)
     rows: list[Value] = []
     at = 0
-    while at < len(found):
-        end = _end_of_row(text, found, at)
-        is_row = sum(value.kind is Kind.CODE for value in found[at:end]) >= ROW
-        rows.append(_joined(text, found[at], found[end - 1]) if is_row else found[at])
+    while at < len(codes):
+        end = _end_of_row(text, codes, at)
+        is_row = sum(value.kind is Kind.CODE for value in codes[at:end]) >= ROW
+        rows.append(_joined(text, codes[at], codes[end - 1]) if is_row else codes[at])
         at = end if is_row else at + 1
     return tuple(rows)
 
 
-def _is_tight(text: str, one: Value, other: Value) -> bool:
-    kinds = {one.kind, other.kind}
+def _is_tight(text: str, one: Value, second: Value) -> bool:
+    kinds = {one.kind, second.kind}
     return (
         Kind.CODE in kinds
         and kinds <= {Kind.CODE, Kind.NUMBER}
-        and _TIGHT.fullmatch(text, one.end, other.start) is not None
+        and _TIGHT.fullmatch(text, one.end, second.start) is not None
     )
 
 

@@ -18,15 +18,15 @@ def find_months(sentence: str, source: str, target: str) -> Iterator[Value]:
     if not ours.months or not theirs.months or _DIGIT.search(sentence) is None:
         return
     free = [number for number in KNOWN if ours.months[number].lower() not in sentence.lower()]
-    for found in _months(ours).finditer(sentence):
-        if found.start() == found.start("month") and not found["before"]:
+    for match in _months(ours).finditer(sentence):
+        if match.start() == match.start("month") and not match["before"]:
             continue  # no number stands beside it
         if not free:
             return
-        month = next(number for number, name in enumerate(ours.months) if name.lower() == found["month"].lower())
-        known = free.pop(0)
-        stand_in = (ours.months[known], theirs.months[known])
-        yield Value(Kind.MONTH, *found.span("month"), found["month"], theirs.months[month], stand_in=stand_in)
+        month = next(number for number, name in enumerate(ours.months) if name.lower() == match["month"].lower())
+        candidate = free.pop(0)
+        stand_in = (ours.months[candidate], theirs.months[candidate])
+        yield Value(Kind.MONTH, *match.span("month"), match["month"], theirs.months[month], stand_in=stand_in)
 
 
 @functools.cache

@@ -164,9 +164,9 @@ def unit_pattern(language: Language) -> re.Pattern[str]:
 @functools.cache
 def scanner(language: Language) -> dict[Kind, re.Pattern[str]]:
     """Return one pattern for each kind, by precedence; numbers and times are those of the language."""
-    own = {Kind.TIME: TIME, Kind.AMOUNT: AMOUNT, Kind.NUMBER: NUMBER + r"(?P<percent>[ \u00a0\u202f]?%(?!\w))?"}
-    found = {kind: _in_language(own[kind], language) if kind in own else _SCANNER[kind] for kind in _ORDER}
-    return {Kind.SPOKEN_TIME: spoken_pattern(language), **found}
+    patterns = {Kind.TIME: TIME, Kind.AMOUNT: AMOUNT, Kind.NUMBER: NUMBER + r"(?P<percent>[ \u00a0\u202f]?%(?!\w))?"}
+    compiled = {kind: _in_language(patterns[kind], language) if kind in patterns else _SCANNER[kind] for kind in _ORDER}
+    return {Kind.SPOKEN_TIME: spoken_pattern(language), **compiled}
 
 
 _SCANNER: dict[Kind, re.Pattern[str]] = {

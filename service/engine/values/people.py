@@ -58,8 +58,8 @@ def _gender(match: re.Match[str], language: Language) -> str | None:
 
 def _pairs(ours: Language, theirs: Language, gender: str, sentence: str) -> list[tuple[str, str]]:
     """Return the known names of a gender in both languages that a sentence does not have."""
-    known = zip(getattr(ours.known_names, gender), getattr(theirs.known_names, gender), strict=False)
-    return [pair for pair in known if pair[0] not in sentence]
+    name_pairs = zip(getattr(ours.known_names, gender), getattr(theirs.known_names, gender), strict=False)
+    return [pair for pair in name_pairs if pair[0] not in sentence]
 
 
 def _begins_with_vowel(name: str) -> bool:

@@ -14,11 +14,11 @@ _SECOND_WORD = re.compile(r"\.?[ -][A-Zas]\w+")
 @functools.cache
 def _places(language: Language) -> dict[str, dict[str, str]]:
     """Return the places of a language by the first word and the whole name that it has for them, also in capitals."""
-    found: dict[str, dict[str, str]] = {}
+    by_kind: dict[str, dict[str, str]] = {}
     for place, (name, _) in reversed([*language.place_names.items()]):
         for spelling in {name, name if name in language.places.ambiguous else name.upper()}:
-            found.setdefault(re.split("[. -]", spelling)[0], {})[spelling] = place
-    return found
+            by_kind.setdefault(re.split("[. -]", spelling)[0], {})[spelling] = place
+    return by_kind
 
 
 def find_places(sentence: str, source: str, target: str) -> Iterator[Value]:
@@ -37,8 +37,8 @@ def find_places(sentence: str, source: str, target: str) -> Iterator[Value]:
             continue
         written, kind = theirs.place_names[names[name]]
         if kind not in free:
-            known = zip(ours.places.known.get(kind, ()), theirs.places.known.get(kind, ()), strict=False)
-            free[kind] = [words for words in known if words[0] not in sentence]
+            place_pairs = zip(ours.places.known.get(kind, ()), theirs.places.known.get(kind, ()), strict=False)
+            free[kind] = [words for words in place_pairs if words[0] not in sentence]
         if not free[kind]:
             continue
         start = match.start()

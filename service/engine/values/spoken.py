@@ -37,7 +37,7 @@ def spoken_pattern(language: Language) -> re.Pattern[str]:
     """Return the pattern of times in words, with the number of the phrase in the name of the group."""
     clock = language.spoken_clock
     words = "|".join([*sorted(clock.hours, key=len, reverse=True), *clock.other_hours])
-    phrases = sorted(enumerate(clock.phrases), key=lambda each: -len(each[1]))
+    phrases = sorted(enumerate(clock.phrases), key=lambda numbered: -len(numbered[1]))
     spellings = []
     for number, phrase in phrases:
         figures = "|1[0-2]|[1-9]" if number or clock.hour_in_figures else ""

@@ -68,7 +68,7 @@ class _Node:
 
         `taken` is the end of the term before them.
         """
-        found: tuple[int, list[_Entry]] = 0, []
+        best: tuple[int, list[_Entry]] = 0, []
         text, spans = words.text, words.spans
         start = spans[first][0]
         free = start - max(taken, spans[first - 1][1] if first else 0)
@@ -84,11 +84,11 @@ class _Node:
                     if (forms := node.ends.get((text[start - before : start], text[end : end + after])))
                     for entry in _likely(forms, words.own[first:at])
                 ]
-                found = (at - first, entries) if entries else found
+                best = (at - first, entries) if entries else best
             if at == len(spans) or not node.following:
                 break
             node, at = node.following.get(words.joined[at]), at + 1
-        return found
+        return best
 
 
 def _likely(forms: Mapping[tuple[str, ...], _Entry], words: Sequence[str]) -> Iterator[_Entry]:
@@ -138,15 +138,15 @@ class Glossary:
         spans = _spans(text)
         words, as_written = _Words(text, spans, base), _Words(text, spans, None)
         left = taken = 0  # the first word after the last term, and the end of that
-        for first, (word, own) in enumerate(zip(words.plain, words.own, strict=True)):
-            if first < left or (word not in usual.following and own not in exact.following):
+        for first, (word, spelled) in enumerate(zip(words.plain, words.own, strict=True)):
+            if first < left or (word not in usual.following and spelled not in exact.following):
                 continue
             check_wanted()
-            found = [node.longest(each, first, taken) for node, each in ((exact, as_written), (usual, words))]
-            count = max(size for size, _ in found)
+            matches = [node.longest(form, first, taken) for node, form in ((exact, as_written), (usual, words))]
+            count = max(size for size, _ in matches)
             if not count:
                 continue
-            entries = [entry for size, entries in found if size == count for entry in entries]
+            entries = [entry for size, entries in matches if size == count for entry in entries]
             best = _likest(entries, words.own[first : first + count])
             value = _value(best, text, spans[first : first + count])
             yield value
@@ -180,17 +180,17 @@ def _likest(entries: Sequence[_Entry], words: Sequence[str]) -> _Entry:
 def _value(entry: _Entry, text: str, words: Sequence[Span]) -> Value:
     before, after = entry.around
     start, end = words[0][0] - len(before), words[-1][1] + len(after)
-    own = text[start:end]
+    matched = text[start:end]
     targets = entry.term.targets
-    if own.isupper() and not entry.term.source.isupper() and len(own) > 1:
+    if matched.isupper() and not entry.term.source.isupper() and len(matched) > 1:
         targets = tuple(map(str.upper, targets))
-    return Value(Kind.TERM, start, end, own, targets[0], targets[1:])
+    return Value(Kind.TERM, start, end, matched, targets[0], targets[1:])
 
 
 def _base(language: Language, letters: Mapping[int, str], word: str) -> str:
     """Return a word in small letters without its ending."""
     word = word.translate(letters) if letters else word
-    for each in language.inflection.endings:
-        if word.endswith(each.ending) and len(word) >= each.least and not word.endswith(each.not_in):
-            return word.removesuffix(each.ending) + each.becomes
+    for ending in language.inflection.endings:
+        if word.endswith(ending.ending) and len(word) >= ending.least and not word.endswith(ending.not_in):
+            return word.removesuffix(ending.ending) + ending.becomes
     return word

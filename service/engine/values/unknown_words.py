@@ -40,8 +40,8 @@ def unknown_words(text: str, is_known: Callable[[str], bool]) -> list[Value]:
 def kept_forms(text: str, language: str) -> list[Value]:
     """Return the short forms of a text that are copied: Jr., et al."""
     pattern = _kept(language_of(language))
-    found = () if pattern is None or "." not in text else pattern.finditer(text)
-    return [Value(Kind.WORD, match.start(), match.end(), match[0], match[0]) for match in found]
+    matches = () if pattern is None or "." not in text else pattern.finditer(text)
+    return [Value(Kind.WORD, match.start(), match.end(), match[0], match[0]) for match in matches]
 
 
 @functools.cache

@@ -78,14 +78,14 @@ def merged(values: Sequence[Value], others: Sequence[Value]) -> tuple[Value, ...
         return tuple(values)
     kept: list[Value] = []
     position = 0
-    for other in others:
-        first = bisect_right(values, other.start, position, key=lambda value: value.end)
-        last = bisect_left(values, other.end, first, key=lambda value: value.start)
+    for candidate in others:
+        first = bisect_right(values, candidate.start, position, key=lambda value: value.end)
+        last = bisect_left(values, candidate.end, first, key=lambda value: value.start)
         inner = values[first:last]
         kept += values[position:first]
         weaker = all(value.kind in (Kind.NUMBER, Kind.PLACE, Kind.WORD) for value in inner)
-        if weaker and all(other.start <= value.start and value.end <= other.end for value in inner):
-            kept.append(other)
+        if weaker and all(candidate.start <= value.start and value.end <= candidate.end for value in inner):
+            kept.append(candidate)
             position = last
         else:
             position = first
