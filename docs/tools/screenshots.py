@@ -73,8 +73,8 @@ def translated(page: Page) -> None:
 
 
 def doubted(page: Page) -> None:
-    """Point at the number of the doubtful sentence."""
-    page.locator("#doubts button").first.hover()
+    """Move to the number of the doubtful sentence."""
+    page.locator("#doubts button").first.focus()
 
 
 def opened(page: Page) -> None:
@@ -99,25 +99,30 @@ def drawn(page: Page) -> None:
 def typed(page: Page) -> None:
     """Type a text, and leave the cursor in its last word."""
     expect(page.locator("#source option").nth(1)).to_be_attached()
-    page.locator("#text").tap()
+    page.locator("#text").click()
     page.locator("#text").press_sequentially(SHORT)
     expect(page.locator("#translation .word").nth(4)).to_be_visible()
     page.locator("#text").press("ArrowLeft")
 
 
-DESK: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}}
-PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-DARK: dict[str, Any] = {**DESK, "color_scheme": "dark", "locale": "fr-FR"}
+# The end of a picture's name, and its window.
+SIZES: dict[str, dict[str, Any]] = {
+    "": {"viewport": {"width": 1440, "height": 900}},
+    "-1024": {"viewport": {"width": 1024, "height": 768}},
+    "-390": {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True},
+}
+LIGHT: dict[str, Any] = {}
+DARK: dict[str, Any] = {"color_scheme": "dark", "locale": "fr-FR"}
 # A state of the page: the browser, the fields of its address, and what is done before the picture is taken.
 STATES: dict[str, tuple[dict[str, Any], dict[str, str], Callable[[Page], None]]] = {
-    "page": (DESK, {"text": TEXT, "view": "heatmap"}, drawn),
-    "page-empty": (DESK, {}, lambda page: page.locator("#examples-list button").first.wait_for()),
-    "page-words": (DESK, {"text": WORDS}, translated),
-    "page-doubt": (DESK, {"text": DOUBT}, doubted),
-    "page-alternatives": (DESK, {"text": POLITE}, opened),
-    "page-file": (DESK, {}, filed),
-    "page-error": (DESK, {"text": SPANISH, "source": "auto"}, lambda page: page.locator("#error").wait_for()),
-    "page-phone": (PHONE, {}, typed),
+    "page": (LIGHT, {"text": TEXT, "view": "heatmap"}, drawn),
+    "page-empty": (LIGHT, {}, lambda page: page.locator("#examples-list button").first.wait_for()),
+    "page-words": (LIGHT, {"text": WORDS}, translated),
+    "page-doubt": (LIGHT, {"text": DOUBT}, doubted),
+    "page-alternatives": (LIGHT, {"text": POLITE}, opened),
+    "page-file": (LIGHT, {}, filed),
+    "page-error": (LIGHT, {"text": SPANISH, "source": "auto"}, lambda page: page.locator("#error").wait_for()),
+    "page-typed": (LIGHT, {}, typed),
     "page-dark": (DARK, {"text": SHORT, "view": "compare", "tokens": "word"}, drawn),
 }
 
@@ -128,13 +133,13 @@ def figure(url: str, name: str) -> bytes:
     return httpx.get(f"{url}/attention", params=params, timeout=TIMEOUT / 1000).raise_for_status().content
 
 
-def shot(browser: Browser, url: str, name: str) -> bytes:
-    """Return a picture of the window with a state of the page."""
+def shot(browser: Browser, url: str, name: str, size: str) -> bytes:
+    """Return a picture of a window with a state of the page."""
     context, fields, reach = STATES[name]
     if "source" not in fields and "text" in fields:  # the time on the page shall not be that of opening a model
         warm = {"q": fields["text"], "source": "en", "target": "fr"}
         httpx.post(f"{url}/translate", json=warm, timeout=TIMEOUT / 1000).raise_for_status()
-    page = browser.new_context(device_scale_factor=1, **context).new_page()
+    page = browser.new_context(device_scale_factor=1, **SIZES[size], **context).new_page()
     page.set_default_timeout(TIMEOUT)
     page.goto(f"{url}/#{urlencode(fields)}")
     reach(page)
@@ -171,7 +176,7 @@ def main(url: str, folder: Path, only: list[str]) -> None:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         makers: dict[str, Callable[[], bytes]] = {
             **{f"figure-{name}": partial(figure, url, name) for name in FIGURES},
-            **{name: partial(shot, browser, url, name) for name in STATES},
+            **{f"{name}{size}": partial(shot, browser, url, name, size) for name in STATES for size in SIZES},
             **{f"page-{view}": partial(tab, browser, url, view) for view in TABS},
         }
         for name in only or makers:

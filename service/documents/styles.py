@@ -16,9 +16,8 @@ OWN = "{http://openoffice.org/2009/office}"  # LibreOffice's own attributes, suc
 NAME = f"{TEXT}style-name"
 CODE_STYLE = re.compile(r"^(?:Preformatted|Source)|code|verbatim", re.IGNORECASE)
 RAISED = re.compile(r"super|[1-9]\d{0,2}(?:\.\d+)?%")
-DIVIDERS = frozenset({f"{TEXT}tab", f"{TEXT}line-break"})
+DIVIDERS = frozenset({f"{TEXT}tab", f"{TEXT}line-break", f"{TEXT}s"})  # several spaces make a column
 SPANS = frozenset({f"{TEXT}span", f"{TEXT}a", f"{TEXT}meta"})
-SPACE_DIGITS = 2  # of the width of a space that is text; a wider one stays as it is
 SPACES = re.compile(r" {2,}")
 
 
@@ -101,15 +100,10 @@ class Styles:
 
 
 def _characters(element: Element) -> str | None:
-    """Return the characters that an element stands for; None for one that stays, such as a wide space."""
+    """Return the characters that an element stands for; None for one that stays, such as several spaces."""
     if element.tag == f"{TEXT}soft-page-break":
         return ""
-    if element.tag != f"{TEXT}s":
-        return None
-    count = str(element.get(f"{TEXT}c", "1"))
-    if not count.isdecimal():
-        return " "
-    return " " * int(count) if len(count) <= SPACE_DIGITS else None
+    return " " if element.tag == f"{TEXT}s" and element.get(f"{TEXT}c", "1") in ("0", "1") else None
 
 
 def _append(holder: Element, text: str) -> None:
