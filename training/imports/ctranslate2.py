@@ -17,7 +17,7 @@ from service.bundle.vocabulary import EOS
 from training.imports.ctranslate2_file import ModelFile, ctranslate2_state, read_model_file
 from training.imports.ctranslate2_positions import LONGEST, known_layout, position_array
 from training.imports.files import ImportRefused, checksums, language_tag, read_optional_object, stated_licence
-from training.imports.language_tokens import language_tokens, targets_of
+from training.imports.language_tokens import language_tokens, refuse_first_tokens, targets_of
 from training.imports.sentencepiece_file import (
     SentencePieceModel,
     missing_pieces,
@@ -94,6 +94,7 @@ def _targets(
 ) -> tuple[TargetLanguage, ...]:
     """Return the target languages, each with the token that stands in front of every source, if the model needs one."""
     where, first = str(folder), str(config.get("bos_token", "<s>"))
+    refuse_first_tokens(source.names, where)
     tokens = language_tokens(source.names)
     if config.get("add_source_bos"):
         if first not in source.names:

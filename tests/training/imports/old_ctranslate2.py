@@ -25,7 +25,8 @@ def rewrite(folder: Path, version: int) -> None:
         aliases = {text(file): text(file) for _ in range(number(file, "I"))}
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").unlink()
-    renamed, both = {}, ("num_heads", "pre_norm", "activation")
+    renamed: dict[str, Any] = {}
+    both = ("num_heads", "pre_norm", "activation")
     for name, array in variables.items():
         first, last = name.rsplit("/", 1)
         if last in both or last in ("alignment_layer", "alignment_heads"):

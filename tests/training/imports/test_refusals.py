@@ -99,6 +99,16 @@ class RunsCode:
         return os.system, ("touch /tmp/a-pickle-ran",)
 
 
+def last_pieces(*names: str) -> Spoil:
+    """Give the last rows of a CTranslate2 model other names."""
+
+    def spoil(folder: Path) -> None:
+        path = folder / "shared_vocabulary.json"
+        path.write_text(json.dumps([*json.loads(path.read_text())[: -len(names)], *names]))
+
+    return spoil
+
+
 def other_pieces(kind: str, **settings: Any) -> Spoil:
     return written("source.spm", sentencepiece_model(ENGLISH, model_type=kind, vocab_size=200, **settings))
 
@@ -192,6 +202,8 @@ CTRANSLATE2: dict[str, tuple[Spoil, str]] = {
     "a vocabulary that is an object": (written("shared_vocabulary.json", b"{}"), "a list of pieces is needed"),
     "a piece twice": (written("shared_vocabulary.json", b'["a", "a"]'), "a piece stands in it twice"),
     "a start that is no piece": (config(decoder_start_token="<go>"), "starts with <go>"),
+    "NLLB": (last_pieces("eng_Latn", "fra_Latn"), "begin with the token of their language (eng_Latn, fra_Latn: NLLB"),
+    "M2M-100": (last_pieces("__en__", "__fr__"), "begin with the token of their language (__en__, __fr__: NLLB, M2M"),
     "packed weights": (config(quantization_type="awq"), "its weights are packed (awq)"),
     "relative positions": (replaced(b"position_encodings", b"relative_positions"), "does not have"),
 }  # fmt: skip
