@@ -242,4 +242,4 @@ def written(job: Job, found: Sequence[Answered]) -> bytes:
     if any(each.warnings for each in found):
         parts["warnings"] = [each.warnings for each in found]
     shown = parts if isinstance(job.fields.q, list) else {name: values[0] for name, values in parts.items()}
-    return TranslateResponse.model_construct(**shown).json_bytes()  # nothing of our own is checked again
+    return TranslateResponse(**shown).json_bytes()

@@ -58,8 +58,8 @@ class TranslationOptions(TextFields):
 
         None leaves the default.
         """
-        found = {name: getattr(given, name, None) for name in cls.__dataclass_fields__} | more
-        return cls(**{name: value for name, value in found.items() if value is not None})
+        own, found = cls.__dataclass_fields__, {**vars(given), **more}
+        return cls(**{name: value for name, value in found.items() if value is not None and name in own})
 
     @property
     def keeps_source(self) -> bool:
