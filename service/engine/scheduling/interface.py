@@ -1,13 +1,10 @@
 """The interface of a worker for translators, and the wait of a call for its results on the event loop."""
 
 import asyncio
-import contextlib
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
-from service.engine.errors import DeadlineExceeded
 from service.engine.events import CallStage
 from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 from service.engine.scheduling.admission import WorkerStatus
@@ -79,18 +76,6 @@ def sentence_stages(
         scored = max(end + result.score_seconds for end, result in zip(finished, results, strict=True))
         stages.append(CallStage("score", began + min(finished), began + scored, {"sentences": len(results)}, model))
     return stages
-
-
-@contextlib.asynccontextmanager
-async def until(deadline: float | None) -> AsyncIterator[None]:
-    """Let work last until the deadline, even if the worker hangs; raise DeadlineExceeded."""
-    try:
-        async with asyncio.timeout(None if deadline is None else deadline - time.monotonic()) as limit:
-            yield
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        raise DeadlineExceeded("The translation was not finished in the time allowed.") from None
 
 
 async def _finish(futures: Sequence[Future[Result]]) -> list[Result]:

@@ -3,19 +3,19 @@
 Eager and lazy loading differ only in who opens it: the start of the server, or its first request.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.engine.errors import ModelNotOpened
+from service.engine.errors import DeadlineExceeded, ModelNotOpened
 from service.engine.languages.tags import Pair
 from service.engine.model_info import ModelInfo, ModelStateName, WorkerState
 from service.engine.opening.memory import release_memory
 from service.engine.opening.open_models import ManagedModel, OpenModels
-from service.engine.scheduling.admission import QueueStatus
-from service.engine.scheduling.interface import until
+from service.engine.scheduling.admission import QueueStatus, WorkerStatus
 from service.engine.search.options import complete
 from service.engine.thread_pools import Loads, in_daemon_thread
 from service.engine.translation.loaded_pair import LoadedPair
@@ -65,9 +65,15 @@ class ServedModel(ManagedModel):
         model = self
         while model.retired and not model.keepers and model._successor and model._successor.info.has(pair):
             model = model._successor
-        async with self._models.using(model, deadline), until(deadline):
+        async with self._models.using(model, deadline):
             model.last_used = time.time()
-            yield model.loaded_for(pair)
+            try:
+                async with asyncio.timeout(None if deadline is None else deadline - time.monotonic()) as limit:
+                    yield model.loaded_for(pair)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                raise DeadlineExceeded("The translation was not finished in the time allowed.") from None
 
     def loaded_for(self, pair: Pair) -> LoadedPair:
         """Return the open model for a pair of languages."""
@@ -115,7 +121,7 @@ class ServedModel(ManagedModel):
             status = self._loaded.worker.status
             if status.state in STATES:
                 return STATES[status.state]
-            if self.stalled:
+            if _is_stalled(status):
                 return "hanging"
             return "ready" if self._loaded.warm.is_set() and status.alive else "starting"
         if self.state == "opening":
@@ -130,10 +136,7 @@ class ServedModel(ManagedModel):
     @property
     def stalled(self) -> bool:
         """Return whether it is open and its worker has had no heartbeat for too long, so that a run seems to hang."""
-        if self._loaded is None:
-            return False
-        status = self._loaded.worker.status
-        return status.alive and time.monotonic() - status.heartbeat >= STALLED_SECONDS
+        return self._loaded is not None and _is_stalled(self._loaded.worker.status)
 
     @property
     def dead(self) -> bool:
@@ -181,6 +184,10 @@ class ServedModel(ManagedModel):
 
     def _is_broken(self) -> bool:
         return self._loaded is not None and self._loaded.worker.status.state is WorkerState.DEAD
+
+
+def _is_stalled(status: WorkerStatus) -> bool:
+    return status.alive and time.monotonic() - status.heartbeat >= STALLED_SECONDS
 
 
 async def warm_up(loaded: LoadedPair) -> None:
