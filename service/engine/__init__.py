@@ -115,7 +115,7 @@ from service.engine.text.registers import formality_note as formality_note
 from service.engine.text.registers import has_registers as has_registers
 from service.engine.text.registers import in_other_register as in_other_register
 from service.engine.text.segmenter import split_sentences as split_sentences
-from service.engine.text.tokenizer import check_text as check_text
+from service.engine.text.token_text import check_text as check_text
 from service.engine.thread_pools import TEXT_POOL as TEXT_POOL
 from service.engine.thread_pools import BoundedPool as BoundedPool
 from service.engine.thread_pools import in_daemon_thread as in_daemon_thread

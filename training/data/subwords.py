@@ -5,7 +5,16 @@ from collections.abc import Iterable
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from service.bundle.vocabulary import APOSTROPHES, BYTE_TOKENS, INVISIBLE, SPACE_PIECE, SPACES, SPECIAL_TOKENS
+from service.bundle.vocabulary import (
+    APOSTROPHES,
+    BYTE_TOKENS,
+    INVISIBLE,
+    OPENED,
+    SPACE_PIECE,
+    SPACES,
+    SPECIAL_TOKENS,
+    WORDS_APART,
+)
 from training.recipe import VocabularyConfig
 
 UNREACHABLE = " "
@@ -62,9 +71,9 @@ def _tokenizer(model: models.Model, config: VocabularyConfig) -> Tokenizer:
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = _normaliser(config)
     tokenizer.pre_tokenizer = _pre_tokeniser(config)
-    tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace(SPACE_PIECE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
+    joined = [decoders.Replace(SPACE_PIECE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    closed_up = [] if config.pretokenised else [decoders.Replace(Regex(f"{place} "), "") for place in OPENED]
+    tokenizer.decoder = decoders.Sequence([*joined, *closed_up])
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL_TOKENS])
     tokenizer.encode_special_tokens = True
     return tokenizer
@@ -78,6 +87,8 @@ def _normaliser(config: VocabularyConfig) -> normalizers.Normalizer:
         normalizers.Replace(Regex(f"[{SPACES}]+"), " "),
         normalizers.Strip(),
     ]
+    if not config.pretokenised:
+        steps += [normalizers.Replace(Regex(step["pattern"]["Regex"]), step["content"]) for step in WORDS_APART]
     if config.lowercase:
         steps.append(normalizers.Lowercase())
     return normalizers.Sequence(steps)

@@ -1,8 +1,7 @@
 """Sentences of which a part stands in brackets, quotation marks or between other signs, on both sides.
 
-Our vocabularies cut a sign off, so the word behind it has no space of its own and consists of other subwords than
-elsewhere (``▁brown``, but ``▁( b rown )``). Parallel text has few such words. Here the links of a word aligner say
-which words of the translation are those of a part.
+Parallel text has few words behind signs. Here the links of a word aligner say which words of the translation are those
+of a part.
 """
 
 import random
@@ -64,7 +63,7 @@ def _wrapped(
 
 def _signs(languages: Pair, draw: random.Random) -> list[tuple[str, str]]:
     """Return the signs of each side: the same, or the quotation marks of each language."""
-    if draw.random() < 0.75:
+    if draw.random() < 0.55:
         return 2 * [draw.choice(_SIGNS)]
     source, target = (_QUOTES.get(language, _PLAIN_QUOTES) for language in languages)
     return [_PLAIN_QUOTES if draw.random() < 0.4 else source, target]

@@ -16,7 +16,8 @@ from service.engine.text.reading import Reading
 from service.engine.text.respelling import may_be_respelled
 from service.engine.text.segmenter import list_marker, parts_of, sentences_of
 from service.engine.text.short_strings import is_short
-from service.engine.text.tokenizer import Tokenizers, check_text
+from service.engine.text.token_text import check_text
+from service.engine.text.tokenizer import Tokenizers
 from service.engine.values.stand_ins import CUT_KINDS
 from service.engine.values.value import within
 

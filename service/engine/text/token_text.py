@@ -1,14 +1,35 @@
-"""Text that is written token by token, and the range of each token in it."""
+"""Text that tokens write, the range of each token in it, and the spaces that are only read."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+import tokenizers
+
+from service.bundle.vocabulary import OPENED
+from service.engine.errors import InvalidText
+
+_OPENED = re.compile("|".join(f"{place} " for place in OPENED))
+
+
+def parts_words(library: tokenizers.Tokenizer) -> bool:
+    """Return whether a tokenizer puts a space between an opening sign and a word."""
+    normaliser = library.normalizer
+    return normaliser is not None and normaliser.normalize_str("(a") == "( a"
+
+
+def closed_up(text: str) -> str:
+    """Return a text without the spaces that a tokenizer puts behind opening signs."""
+    return _OPENED.sub("", text)
 
 
 class WrittenText:
     """Collects decoded text and one span for each token written."""
 
-    def __init__(self) -> None:
+    def __init__(self, closed_up: bool = False) -> None:
+        """Collect text; `closed_up`: without spaces behind opening signs."""
+        self._closed_up = closed_up
         self._parts: list[str] = []
         self._length = 0
         self._spaced = True  # at the start, as after a space, no space is written
@@ -44,7 +65,10 @@ class WrittenText:
     def _append(self, character: str) -> None:
         self._parts.append(character)
         self._length += 1
-        self._spaced = character == " "
+        self._spaced = character == " " or (self._closed_up and self._is_opened())
+
+    def _is_opened(self) -> bool:
+        return _OPENED.search("".join((*self._parts[-2:], " "))) is not None
 
 
 def _first_character(data: bytes) -> tuple[int, str]:
@@ -55,3 +79,16 @@ def _first_character(data: bytes) -> tuple[int, str]:
         except UnicodeDecodeError:
             continue
     return 1, ""
+
+
+def check_text(text: str) -> None:
+    """Raise InvalidText if the text holds a lone surrogate, which no encoding can carry."""
+    if text.isascii():
+        return
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidText(
+            f"The text contains a lone surrogate (U+{ord(text[error.start]):04X}) at character {error.start}; "
+            "it is not valid Unicode."
+        ) from None

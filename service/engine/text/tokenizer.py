@@ -26,9 +26,9 @@ from service.bundle.load import Bundle
 from service.bundle.manifest import Manifest, SpecialIds
 from service.bundle.vocabulary import BYTE_TOKENS, SPACE_PIECE, as_plain_text, read_tokenizer, visible_range
 from service.bundle.wrapping import Span
-from service.engine.errors import BundleCorrupt, BundleIncompatible, InvalidText
+from service.engine.errors import BundleCorrupt, BundleIncompatible
 from service.engine.text.nfc import nfc_edits, normalize_nfc
-from service.engine.text.token_text import WrittenText
+from service.engine.text.token_text import WrittenText, check_text, closed_up, parts_words
 from service.engine.text.word_ids import cuts_at_spaces, word_ids
 from service.engine.types import Token
 from service.engine.values.constraints import TokenClasses
@@ -70,6 +70,7 @@ class Tokenizer:
         }
         self._words = word_ids(self._library) if self._unk is None and cuts_at_spaces(self._library) else None
         self._longest_piece = max(map(len, vocabulary))
+        self._parts_words = parts_words(library)
         self._known_word = functools.lru_cache(KNOWN_WORDS)(self._word)
         self._known_character = functools.lru_cache(MOST_CHARACTERS)(self._knows)
         self._bytes = {
@@ -175,18 +176,19 @@ class Tokenizer:
         composed = edits.edited(text)
         encoding = self._library.encode(composed, add_special_tokens=False)
         tokens = [self._special(number, shift) for number in self._prefix]
+        before = 0
         for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
+            start = before if start < before < end else start  # a space that is not in the text has the sign's place
             number = self._known(number, (start, end), composed)
             start, end = visible_range(composed, start, end)
             piece = self._pieces[number]
             if piece == SPACE_PIECE and composed[start:end] != SPACE_PIECE:
                 end = start
+            before = end
             if start < end:
                 start, end = edits.to_old(start, end)
-            elif start < len(composed):
-                start = end = edits.to_old(start, start + 1)[0]
             else:
-                start = end = len(text)
+                start = end = edits.to_old(start, start + 1)[0] if start < len(composed) else len(text)
             tokens.append(Token(number, piece, text[start:end], start + shift, end + shift))
         tokens += [self._special(number, len(text) + shift) for number in self._end]
         return tuple(tokens)
@@ -205,11 +207,12 @@ class Tokenizer:
             return self.locate(ids).text
         pieces, specials, size = self._pieces, self._specials, len(self._pieces)
         joined = "".join([pieces[number] for number in ids if number not in specials and number < size])
-        return " ".join(joined.replace(SPACE_PIECE, " ").split())
+        text = " ".join(joined.replace(SPACE_PIECE, " ").split())
+        return closed_up(text) if self._parts_words else text
 
     def locate(self, ids: Sequence[int], shift: int = 0) -> Decoded:
         """Return the text of a sequence of ids and the range of each in it; `shift` is added to every span."""
-        writer = WrittenText()
+        writer = WrittenText(self._parts_words)
         run: list[int] = []
         for number in ids:
             if number in self._bytes:
@@ -284,16 +287,3 @@ def _load(path: Path, manifest: Manifest) -> tokenizers.Tokenizer:
         if library.id_to_token(number) is None:
             raise BundleIncompatible(f"{path}: the special id {number} of the manifest is not in the vocabulary.")
     return library
-
-
-def check_text(text: str) -> None:
-    """Raise InvalidText if the text holds a lone surrogate, which no encoding can carry."""
-    if text.isascii():
-        return
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidText(
-            f"The text contains a lone surrogate (U+{ord(text[error.start]):04X}) at character {error.start}; "
-            "it is not valid Unicode."
-        ) from None

@@ -11,7 +11,7 @@ from typing import Any
 
 import tokenizers
 
-from service.bundle.vocabulary import APOSTROPHES, INVISIBLE, SPACE_PIECE, SPACES
+from service.bundle.vocabulary import APOSTROPHES, INVISIBLE, SPACE_PIECE, SPACES, WORDS_APART
 
 REMEMBERED = 20_000  # words
 LONGEST = 32  # characters of a word that is remembered
@@ -43,7 +43,8 @@ def cuts_at_spaces(library: tokenizers.Tokenizer) -> bool:
     """Return whether the ids of an ASCII text are those of its words in a row."""
     normaliser, cutter = _state(library.normalizer), _state(library.pre_tokenizer)
     steps, cuts = normaliser.get("normalizers"), cutter.get("pretokenizers", [cutter])
-    return steps in (_NORMALISER, [*_NORMALISER, _LOWERCASE]) and bool(cuts) and cuts[0] == _METASPACE
+    usual = [[*_NORMALISER, *apart, *letters] for apart in ([], WORDS_APART) for letters in ([], [_LOWERCASE])]
+    return steps in usual and bool(cuts) and cuts[0] == _METASPACE
 
 
 def _state(part: Any) -> dict[str, Any]:

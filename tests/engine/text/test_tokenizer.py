@@ -13,6 +13,7 @@ from service.bundle.manifest import SpecialIds
 from service.bundle.vocabulary import UNSEEN
 from service.engine.errors import InvalidText
 from service.engine.text.nfc import nfc_edits
+from service.engine.text.token_text import closed_up
 from service.engine.text.tokenizer import Tokenizer
 from service.engine.text.word_ids import cuts_at_spaces
 from service.engine.types import Token
@@ -21,6 +22,7 @@ from tests.support.vocabulary import small_tokenizer, tokenizer_json
 BYTE = 3  # the id of byte 0
 ODD_CHARACTERS = "aé.e\u0301\u0323\u0307 \u00a0\u202f\t\n'’12Iœ中文"
 ODD_CHARACTERS += "👩\u200d👧\ufe0f\u1100\u1161\u11a8각ﬁ½\u200b\u00ad\ufeff▁<s/>\x00\ufffd"
+ODD_CHARACTERS += "(\"[„“«/|'ab"
 odd_text = st.text(st.one_of(st.sampled_from(ODD_CHARACTERS), st.characters(exclude_categories=["Cs"])), max_size=40)
 
 
@@ -53,6 +55,23 @@ def test_every_kind_of_space_is_a_space_and_spaces_alone_are_nothing(tokenizer: 
     for space in ("\u00a0", "\u202f", "\t", "\n", "   ", "\u3000"):
         assert tokenizer.encode(f"I{space}lost") == tokenizer.encode("I lost")
     assert tokenizer.encode("") == tokenizer.encode(" \n\t\u00a0") == (2,)
+
+
+WORDS_BEHIND_SIGNS = ["(dog)", '"dog"', "the „dog“", "a ['dog']", "cat/dog", "cat|dog", "a “dog”", '("dog")']
+
+
+@pytest.mark.parametrize("text", WORDS_BEHIND_SIGNS)
+def test_a_word_behind_a_sign_has_the_subwords_that_it_has_elsewhere(tokenizer: Tokenizer, text: str) -> None:
+    ids, word = tokenizer.encode(text), tokenizer.word("dog")
+    assert word in [ids[start : start + len(word)] for start in range(len(ids))]
+    dog = [token for token in tokenizer.tokens(text) if token.id in word and token.text in "dog"]
+    assert "".join(token.text for token in dog) == "dog" == text[dog[0].start : dog[-1].end]
+    assert tokenizer.decode(ids) == tokenizer.locate(ids).text == text
+
+
+@pytest.mark.parametrize("text", ['5" tall', "the dogs' house", "don't", "3/4", "a / dog", "« dog »", "(3 dogs)"])
+def test_other_signs_stay_as_they_are(tokenizer: Tokenizer, text: str) -> None:
+    assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
 def test_special_tokens_that_a_user_types_are_plain_text(tokenizer: Tokenizer) -> None:
@@ -95,7 +114,7 @@ def test_any_text_survives_up_to_composition_spaces_and_apostrophes(tokenizer: T
     normaliser = tokenizers.Tokenizer.from_str(tokenizer_json()).normalizer
     assert normaliser is not None
     written = normaliser.normalize_str(text)
-    assert tokenizer.decode(tokenizer.encode(text)) == " ".join(written.replace("▁", " ").split())
+    assert tokenizer.decode(tokenizer.encode(text)) == closed_up(" ".join(written.replace("▁", " ").split()))
 
 
 @settings(deadline=None, max_examples=300)
