@@ -1,4 +1,4 @@
-"""Builds the wheel: one package, `translucent_mt`, with `service` and `training` inside it (ADR 31).
+"""Builds the wheel: one package, `translucent_mt`, with `service` and `training` inside it (ADR 23).
 
 Their imports are renamed with them. Nothing else of a file changes, so lines keep their numbers, and strings are left
 alone: the code never names its own modules in a string. hatchling calls this file for a wheel, and not for an editable

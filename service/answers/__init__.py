@@ -1,1 +1,1 @@
-"""The answers of the HTTP interface as models: the server writes them, and `translucent_mt` reads them (ADR 49)."""
+"""The answers of the HTTP interface as models: the server writes them, and `translucent_mt` reads them (ADR 32)."""

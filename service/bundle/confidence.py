@@ -1,7 +1,7 @@
 """Confidence: the probability that a reader would call a translated sentence usable, from what the search knows anyway.
 
 The signals need no attention and no further run of the model, so every sentence has them. `python -m training
-confidence` fits a logistic regression over them; its coefficients are in the manifest (ADR 25). The functions have no
+confidence` fits a logistic regression over them; its coefficients are in the manifest (ADR 19). The functions have no
 side effects.
 """
 

@@ -1,4 +1,4 @@
-"""The rule that ends a beam search, for the service and for training (docs/adr/0007-how-a-search-ends.md).
+"""The rule that ends a beam search, for the service and for training (docs/adr/0006-how-a-search-ends.md).
 
 A search of K hypotheses, of which the n best are wanted, ends at the maximum length, and by one of two scores:
 - `score_to_win`: no live hypothesis could reach it, even if its next `lookahead_tokens` tokens were certain;

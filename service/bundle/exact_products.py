@@ -1,4 +1,4 @@
-"""Shows whether a processor adds up products of eight-bit integers exactly; x86 without VNNI does not (ADR 5)."""
+"""Shows whether a processor adds up products of eight-bit integers exactly; x86 without VNNI does not (ADR 4)."""
 
 import base64
 from collections.abc import Callable

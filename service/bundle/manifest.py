@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 from service.bundle.confidence import Confidence
 
 FORMAT_VERSION = 4
-"""The only version that is read. In earlier ones the graphs were not those that run (ADR 48)."""
+"""The only version that is read. In earlier ones the graphs were not those that run (ADR 31)."""
 MANIFEST_NAME = "manifest.json"
 TOKENIZER_NAME = "tokenizer.json"
 TARGET_TOKENIZER_NAME = "target_tokenizer.json"
@@ -17,7 +17,7 @@ FLOAT_WEIGHTS_NAME = "weights.fp32.bin"  # only the fp32 graphs read it; the oth
 
 Precision = Literal["int8", "fp16", "fp32"]
 Step = Literal["produce", "consume"]  # the step that writes a token, or the next one, which reads it
-EarlyStopping = bool | Literal["never"]  # as in transformers; docs/adr/0007-how-a-search-ends.md
+EarlyStopping = bool | Literal["never"]  # as in transformers; docs/adr/0006-how-a-search-ends.md
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The exact cache: finished sentences in memory, within a limit of bytes, in front of the worker of a model (ADR 30).
+"""The exact cache: finished sentences in memory, within a limit of bytes, in front of the worker of a model (ADR 22).
 
 A sentence's translation does not depend on the sentences beside it, so a kept result is what the model would give
 again, to the byte. The cache is in the process that handles text: a hit costs no message to an engine process. Nothing

@@ -1,7 +1,7 @@
 """The fields of a translation, each declared once: type, limits, default, text and example.
 
 The routes, the record of a document job, the command line and the engine's options inherit them, so that a new field is
-a line here and one in `translucent_mt.backend`, whose types are written out for type checkers (ADR 49).
+a line here and one in `translucent_mt.backend`, whose types are written out for type checkers (ADR 32).
 """
 
 from collections.abc import Callable, Iterable

@@ -47,7 +47,7 @@ class TranslationOptions(TextFields):
     values: ValueHandling = "localize"
     glossary: Glossary | None = None  # how its terms are translated
     details: bool = False  # also return tokens, scores and word alignment of each sentence
-    early_stopping: EarlyStopping | None = None  # when a search ends, as in transformers (ADR 7)
+    early_stopping: EarlyStopping | None = None  # when a search ends, as in transformers (ADR 6)
     back: BackScores | None = None  # by a model of the other direction, to choose among all hypotheses by them, too
     # how the translation of the one sentence begins, and alternatives differ from it after that; None: as it likes
     target_prefix: str | None = None

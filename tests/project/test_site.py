@@ -28,7 +28,7 @@ def stage(tmp_path: Path) -> build_site.Stage:
     [
         ("README.md", "[a](docs/api.md#languages)", "[a](api.md#languages)"),
         ("docs/python.md", "[a](notebooks/quick-look.ipynb)", "[a](notebooks/quick-look.md)"),
-        ("docs/adr/0003-libraries.md", "[a](../../CONTRIBUTING.md)", "[a](../contributing.md)"),
+        ("docs/adr/0002-libraries.md", "[a](../../CONTRIBUTING.md)", "[a](../contributing.md)"),
         ("docs/training.md", "[`a`](../training/recipe.py)", '<a href="files/training/recipe.py.txt">`a`</a>'),
         ("docs/training.md", "[the recipes](../training/recipes/)", "the recipes"),
         ("README.md", "![a](docs/images/page.png)", "![a](images/page.png)"),

@@ -27,7 +27,7 @@ from service.engine.model.slots import SlotDecoderState
 
 ENCODED_TOKENS = 2048  # most tokens of one encoder run, with padding
 # Another step costs 0.3 to 0.5 ms on one core. A padded source position of a sentence, with the shortlist's, costs
-# 0.1 to 0.4 µs greedily and 0.4 to 0.9 µs with four hypotheses (docs/adr/0008-speed.md).
+# 0.1 to 0.4 µs greedily and 0.4 to 0.9 µs with four hypotheses (docs/adr/0007-speed.md).
 STEP_COST = 1024
 FORCED_WEIGHTS = 2**22  # most numbers in the attention arrays of one scoring run
 

@@ -11,7 +11,7 @@ from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, Sent
 
 DEFAULT_ROWS = 160  # decoded together, without a limit of sentences
 # On a CPU, a step of more sentences is slower per sentence: what only one of them reads (its source, its shortlist, its
-# cache) has left the processor's caches before the next step (docs/adr/0040-few-sentences-in-a-step.md).
+# cache) has left the processor's caches before the next step (docs/adr/0025-few-sentences-in-a-step.md).
 MOST_SENTENCES = 16
 
 

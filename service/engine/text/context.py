@@ -1,6 +1,6 @@
 """Joins a sentence that refers to the one before it with that one, so that the model reads both together.
 
-*The lamp is new. It is bright.* needs the gender of *lamp* in the second sentence (ADR 52).
+*The lamp is new. It is bright.* needs the gender of *lamp* in the second sentence (ADR 34).
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """Chooses a translation by the way back: how likely a model of the other direction finds the source, given it.
 
 A search is good at what is likely and may leave out what is hard; a translation that lost a part of its source seldom
-leads back to it. So of eight hypotheses the best by both is taken (docs/adr/0045-two-models-that-decide-together.md).
+leads back to it. So of eight hypotheses the best by both is taken (docs/adr/0029-two-models-that-decide-together.md).
 """
 
 from collections.abc import Sequence
