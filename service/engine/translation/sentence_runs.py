@@ -20,11 +20,10 @@ from service.engine.thread_pools import if_many
 from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.translation.other_words import with_other_words
 from service.engine.translation.rewording import Rewording
-from service.engine.translation.translated import QualityOptions, Translated, assemble, likeliest
+from service.engine.translation.translated import Translated, assemble, likeliest
 from service.engine.translation.value_keeper import ValueKeeper
 from service.engine.translation.way_back import WayBack, widened
 from service.engine.types import Search, Translation, TranslationOptions
-from service.engine.values.finder import ValueRules
 
 MOST_SENTENCES = 8192  # of one request: as many as may wait
 LONGEST_TOKEN = 32  # characters; with more than so many a token, a given beginning is not even read
@@ -203,14 +202,8 @@ class SentenceRuns:
 
     def assemble(self, texts: Sequence[str], results: Sequence[Sequence[Translated]]) -> list[Translation]:
         """Return the translations of texts from those of their sentences, with the quality of each sentence."""
-        pair, options = self.pair, self.options
-        confidence = pair.manifest.confidence if options.target_prefix is None else None  # fitted on the model's words
-        rules = ValueRules(pair.info.source_language, pair.info.target_language, localized=options.values == "localize")
-        quality = QualityOptions(confidence, options.min_quality, options.keeps_source, rules)
-        translations = [
-            assemble(text, own, pair.tokenizers, pair.align.threshold, options.alternatives, quality)
-            for text, own in zip(texts, results, strict=True)
-        ]
+        pair = self.pair
+        translations = [assemble(text, own, pair, self.options) for text, own in zip(texts, results, strict=True)]
         for each in (each for translation in translations for each in translation.qualities):
             if each.quality is not None:
                 pair.report(Measured(pair.name, "sentence_quality", each.quality))

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from service.bundle.confidence import Confidence, signals_of
+from service.bundle.confidence import signals_of
 from service.bundle.wrapping import Joined, Span, join
 from service.engine.attention.words import axis_of, links_of
 from service.engine.cancellation import while_wanted
 from service.engine.jobs import FloatArray, Hypothesis, ScoringResult, SearchTrace
 from service.engine.text.reading import Reading
 from service.engine.text.tokenizer import Tokenizer, Tokenizers
+from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.translation.losses import LOWERED, NOTHING, losses_of
-from service.engine.types import SentenceDetail, SentenceQuality, Token, Translation, ValuePath
+from service.engine.types import SentenceDetail, SentenceQuality, Token, Translation, TranslationOptions, ValuePath
 from service.engine.values.finder import ValueRules, amounts_outside
 from service.engine.values.value import Value
 
@@ -89,31 +90,23 @@ class Translated:
         )
 
 
-AS_THEY_ARE = ValueRules("", "", localized=False)
-
-
-@dataclass(frozen=True, slots=True)
-class QualityOptions:
-    """The computation of a sentence's quality, and the answer for sentences below `min_quality`."""
-
-    confidence: Confidence | None = None  # None: the model gives no quality
-    min_quality: float | None = None
-    keep_source: bool = False
-    rules: ValueRules = AS_THEY_ARE  # the languages, and how values are written
-
-    def judge(self, sentence: Reading, translation: str, logprobs: Sequence[float]) -> SentenceQuality:
-        """Return the quality of a sentence's translation, whose place in the whole translation is not known yet."""
-        source = sentence.text
-        signals = signals_of(source, translation, len(sentence.ids), logprobs)
-        quality = None if self.confidence is None else self.confidence.quality(signals)
-        losses = losses_of(source, translation, sentence.values, (self.rules.source, self.rules.target))
-        if quality is not None and losses is not NOTHING:
-            quality *= LOWERED
-        low = quality is not None and self.min_quality is not None and quality < self.min_quality
-        kept = low and self.keep_source
-        own = NOTHING if kept else losses
-        target = source if kept else translation
-        return SentenceQuality(source, target, None, quality, signals, low, kept, own.lost, own.added)
+def judge(
+    sentence: Reading, translation: str, logprobs: Sequence[float], pair: LoadedPair, options: TranslationOptions
+) -> SentenceQuality:
+    """Return the quality of a sentence's translation, whose place in the whole translation is not known yet."""
+    source, info = sentence.text, pair.info
+    signals = signals_of(source, translation, len(sentence.ids), logprobs)
+    # It was fitted on the model's own words.
+    confidence = pair.manifest.confidence if options.target_prefix is None else None
+    quality = None if confidence is None else confidence.quality(signals)
+    losses = losses_of(source, translation, sentence.values, (info.source_language, info.target_language))
+    if quality is not None and losses is not NOTHING:
+        quality *= LOWERED
+    low = quality is not None and options.min_quality is not None and quality < options.min_quality
+    kept = low and options.keeps_source
+    own = NOTHING if kept else losses
+    target = source if kept else translation
+    return SentenceQuality(source, target, None, quality, signals, low, kept, own.lost, own.added)
 
 
 def with_quality(detail: SentenceDetail, found: SentenceQuality) -> SentenceDetail:
@@ -138,28 +131,23 @@ def with_quality(detail: SentenceDetail, found: SentenceQuality) -> SentenceDeta
     )
 
 
-def assemble(
-    text: str,
-    results: Sequence[Translated],
-    tokenizers: Tokenizers,
-    threshold: float | None,
-    alternatives: int,
-    quality: QualityOptions,
-) -> Translation:
+def assemble(text: str, results: Sequence[Translated], pair: LoadedPair, options: TranslationOptions) -> Translation:
     """Return the best hypotheses joined with the text between them, with details of sentences that were scored.
 
     The n-th alternative takes the n-th best hypothesis of every sentence that has one, and the best of the others.
     """
+    tokenizers, alternatives = pair.tokenizers, options.alternatives
     best = [result.sentence.translated(result.ids, tokenizers.target) for result in while_wanted(results)]
     qualities = [
-        quality.judge(result.sentence, translation, result.logprobs)
+        judge(result.sentence, translation, result.logprobs, pair, options)
         for result, translation in zip(results, best, strict=True)
     ]
     spans = [(result.sentence.start, result.sentence.end) for result in results]
-    amounts = amounts_outside(text, spans, quality.rules) if quality.rules.localized else []
+    rules = ValueRules(pair.info.source_language, pair.info.target_language, localized=True)
+    amounts = amounts_outside(text, spans, rules) if options.values == "localize" else []
     joined = _joined(text, spans, [each.target_text for each in qualities], amounts)
     details = tuple(
-        with_quality(result.detail(tokenizers, threshold, start), found)
+        with_quality(result.detail(tokenizers, pair.align.threshold, start), found)
         for result, start, found in zip(while_wanted(results), joined.starts, qualities, strict=True)
         if result.weights is not None
     )
