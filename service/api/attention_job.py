@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from service.api.checks import named_pair, search_options
+from service.api.checks import named_pair
 from service.api.errors import ApiError, invalid
 from service.api.schemas.attention import SEVERAL_MAPS, AttentionRequest
-from service.engine import AttentionOptions, Languages, Pair, Selector
-from service.settings import Settings
+from service.engine import AttentionOptions, Languages, Pair, Selector, TranslationOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,7 @@ class Job:
     before: Pair | None = None  # the first leg, if the second one is shown, which is then `pair`
 
 
-def job_of(fields: AttentionRequest, known: Languages, settings: Settings) -> Job:
+def job_of(fields: AttentionRequest, known: Languages) -> Job:
     """Return the checked request, with every layer and head for `bertviz`; raise ApiError."""
     check_together(fields)
     source, target = named_pair(fields.source, fields.target, known, fields.model)
@@ -46,7 +45,7 @@ def job_of(fields: AttentionRequest, known: Languages, settings: Settings) -> Jo
         target_ids=_ids(fields.target_ids),
         source_ids=_ids(fields.source_ids),
         member=fields.member,
-        translation=search_options(fields),
+        translation=TranslationOptions.of(fields),
     )
     return Job(fields.text, fields.target_text, pair, options, before)
 

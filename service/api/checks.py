@@ -1,12 +1,10 @@
 """Checks that routes share: sizes, languages, pairs. Each raises ApiError (400) in LibreTranslate's words."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from service.api.errors import ApiError, invalid
 from service.api.languages import language_name
-from service.api.schemas.common import Search
-from service.engine import Languages, Pair, TranslationOptions
+from service.engine import Languages, Pair
 from service.settings import Settings
 
 AUTO = "auto"
@@ -71,11 +69,6 @@ def named_pair(source: str, target: str, known: Languages, model: str | None = N
         )
     check_languages(known, source=source, target=target)
     return served_pair(source, target, known, model)
-
-
-def search_options(fields: Search, **more: Any) -> TranslationOptions:
-    """Return the options of a translation: those of a request, and more; its glossary needs its pair first."""
-    return TranslationOptions.of(fields, **{"values": fields.values or "localize", "glossary": None, **more})
 
 
 def shortened(value: str) -> str:

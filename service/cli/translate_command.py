@@ -189,7 +189,7 @@ def translate(
         precision=own.chosen_precision,
         intra_threads=own.intra_threads,
         max_rows=0 if own.max_rows == "auto" else own.max_rows,
-        **{**fields, "values": fields["values"] or "localize"},
+        **fields,
     )
     try:
         if documents.are_documents(options.texts):

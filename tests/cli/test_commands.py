@@ -150,7 +150,6 @@ def test_translate_hands_texts_and_every_option_on(taken: list[BulkOptions]) -> 
             beam_size=2,
             alternatives=3,
             as_json=True,
-            values="localize",
             split_sentences=False,
             target_file=Path("target-file.txt"),
             alignments=Path("alignments.txt"),

@@ -8,14 +8,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from service import __version__
-from service.api.checks import check_texts, search_options
+from service.api.checks import check_texts
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.extensions.tensors import infer_with, pair_of, render
 from service.api.openapi import example, v2_operation_id
 from service.api.rendering import REPRESENTATIONS
 from service.api.request_body import JSON_LENGTH_HEADER
 from service.api.schemas.inference import InferenceRequest, InferenceResponse
-from service.engine import ModelInfo, UnknownModel, kept
+from service.engine import ModelInfo, TranslationOptions, UnknownModel, kept
 
 router = APIRouter(
     prefix="/v2",
@@ -175,7 +175,7 @@ async def infer(info: ModelDep, wanted: InferenceRequest, service: ServiceDep, c
     translator = service.registry.resolve(*pair, info.name)
     with kept([translator]):
         glossary = await context.deadline.wait_for(service.glossary(fields.glossary, pair, [translator]))
-        options = search_options(fields, glossary=glossary)
+        options = TranslationOptions.of(fields, glossary=glossary)
         tensors = await context.deadline.wait_for(infer_with(translator, wanted, options, context.deadline.at))
     head = {"model_name": info.name, "model_version": info.version}
     if wanted.id is not None:

@@ -58,7 +58,7 @@ async def attention(
     With the fields in the query string the address can be linked to, and ETag makes repeats cheap; with the fields in
     the body texts may be longer.
     """
-    job = job_of(fields, service.languages, service.settings)
+    job = job_of(fields, service.languages)
     check_characters((job.text, job.target_text or "", fields.other_text or ""), service.settings)
     before = service.registry.resolve(*job.before) if job.before else None
     translators = _translators(service, job.pair, fields)

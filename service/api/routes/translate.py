@@ -4,13 +4,13 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from service.answers.translation import TranslateResponse
-from service.api.checks import AUTO, check_languages, check_texts, search_options, served_pair, shortened
+from service.api.checks import AUTO, check_languages, check_texts, served_pair, shortened
 from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import ApiError, invalid
 from service.api.openapi import errors_of
 from service.api.schemas.translate import FORMATS, TranslateRequest
 from service.api.translation import Job, respond, run_job
-from service.engine import Languages
+from service.engine import Languages, TranslationOptions
 from service.settings import Settings
 
 router = APIRouter(tags=["Translation"], route_class=DirectRoute)
@@ -40,5 +40,5 @@ def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Jo
     if fields.format == "html" and fields.details:
         raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
     source, target = pair or served_pair(fields.source, fields.target, known, fields.model)
-    options = search_options(fields)
+    options = TranslationOptions.of(fields, glossary=None)  # which needs its pair first
     return Job(fields, texts, source, target, options)

@@ -243,7 +243,7 @@ class JobRunner:
             progress = Progress(self.store, replace(job, segments=len(segments)), digest_of(legs, glossary))
             if legs:
                 known = await progress.begin()
-                search = TranslationOptions.of(job, values=job.values or "localize", glossary=glossary)
+                search = TranslationOptions.of(job, glossary=glossary)
                 translations = await translate_segments(
                     legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
                 )
