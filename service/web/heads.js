@@ -128,7 +128,7 @@ function followToken(element, lock = locked) {
 }
 
 // Ask for all heads of the chosen layer of the chosen sentence and draw them.
-export async function showHeads(signal) {
+export async function show(signal) {
   shown = await attention(fieldsOfView("json"), signal);
   followed = undefined;
   locked = false;
@@ -139,7 +139,7 @@ export async function showHeads(signal) {
   paint();
 }
 
-export function listenToHeads() {
+function listen() {
   $("head-switches").addEventListener("click", (event) => {
     if (event.target.closest("#head-all")) return choose(shown.weights.map((_, head) => head));
     const head = event.target.closest("[data-head]")?.dataset.head;
@@ -165,3 +165,5 @@ export function listenToHeads() {
     box.addEventListener("keydown", (event) => rove(event, [...box.children], "ArrowUp", "ArrowDown"));
   }
 }
+
+listen();

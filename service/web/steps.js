@@ -99,7 +99,7 @@ function telling() {
 }
 
 // Ask for the search of the chosen sentence and show the first step that shows something, or the one that was shown before.
-export async function showSteps(signal) {
+export async function show(signal) {
   const found = await attention(fieldsOfView("json"), signal);
   const same = shown?.target.text === found.target.text && shown?.source.text === found.source.text;
   shown = found;
@@ -113,7 +113,7 @@ export async function showSteps(signal) {
   showStep(same ? step : telling());
 }
 
-export function listenToSteps() {
+function listen() {
   $("step").addEventListener("input", () => showStep(Number($("step").value)));
   $("step-back").addEventListener("click", () => showStep(step - 1));
   $("step-on").addEventListener("click", () => showStep(step + 1));
@@ -125,3 +125,5 @@ export function listenToSteps() {
     else if (node) showStep(node.step);
   });
 }
+
+listen();

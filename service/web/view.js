@@ -7,14 +7,12 @@ import { closeExplanation, explain, explainable } from "./explain.js";
 import { showExports } from "./exports.js";
 import { draw, tables } from "./figure.js";
 import { drawnModels, showGallery } from "./gallery.js";
-import { showHeads } from "./heads.js";
 import { t } from "./i18n.js";
 import { complain } from "./messages.js";
 import { fieldsOfSentence, fieldsOfView, searchFields } from "./requests.js";
 import { showTabs } from "./results.js";
 import { borrows, compared, model, pair, seen, session } from "./session.js";
 import { remember, state } from "./state.js";
-import { showSteps } from "./steps.js";
 
 // What a picture shows, in a sentence.
 const plain = () => ({
@@ -31,7 +29,8 @@ const plain = () => ({
   models: t("The same sentence with several kinds of attention. A strong colour is where each of them looked for a word."),
 })[state.view];
 
-const OWN = { heads: showHeads, steps: showSteps }; // views that are no figures of the server
+// Views that are no figures of the server; their scripts are loaded when they are first opened.
+const OWN = { heads: () => import("./heads.js"), steps: () => import("./steps.js") };
 
 let drawing;
 
@@ -68,7 +67,7 @@ export async function showView() {
   $("figure").classList.add("busy");
   try {
     if (own) {
-      await own(control.signal);
+      await (await own()).show(control.signal);
       $(state.view).hidden = false;
       return;
     }
