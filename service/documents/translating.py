@@ -230,6 +230,10 @@ async def _in_one_register(
     return as_most if (await others(as_few, opposite))[0] else as_few
 
 
+def _product(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first * second
+
+
 async def _through_legs(
     legs: Sequence[TextTranslator], window: Sequence[str], options: TranslationOptions, timeouts: WindowTimeouts
 ) -> dict[str, Translated]:
@@ -238,9 +242,7 @@ async def _through_legs(
     for leg in legs:
         results = await translate_window(leg, [translation.text for translation in translated], options, timeouts)
         translated = [
-            translation._replace(
-                quality=None if None in (translation.quality, before.quality) else translation.quality * before.quality
-            )  # type: ignore[operator]
+            translation._replace(quality=_product(translation.quality, before.quality))
             for before, translation in zip(translated, results, strict=True)
         ]
     return dict(zip(window, translated, strict=True))
