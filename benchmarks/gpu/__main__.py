@@ -9,6 +9,7 @@ and PyTorch in half precision at batch 1 to 512, and the service under load. It 
 import argparse
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from benchmarks.engine.measure import Row, Text, compare
 from benchmarks.gpu.checks import (
     PRECISION,
     Check,
+    exactness,
     invariance,
     nodes_of,
     open_on,
@@ -33,6 +35,7 @@ from benchmarks.gpu.checks import (
 )
 from benchmarks.gpu.memory import gpu_megabytes, gpu_name
 from benchmarks.gpu.steps import step_check
+from benchmarks.gpu.whole import write_whole
 from benchmarks.load.servers import process_tree, serving
 from benchmarks.machine import heading
 from benchmarks.tables import markdown, put
@@ -69,7 +72,10 @@ def checked(options: argparse.Namespace) -> list[Check]:
     tokenizer = load_tokenizers(bundle).source
     sources = [tokenizer.encode(text) for text in load_corpus("tatoeba", "en-fr", options.sentences).sources]
     model, on_cpu = open_on(bundle, options.device), open_on(bundle, "cpu")
-    found = [provider(model, options.device), *step_check(bundle, model, sources)]
+    with tempfile.TemporaryDirectory() as folder:
+        whole = write_whole(bundle, Path(folder) / bundle.folder.name)
+        exact = [exactness(whole, sources, beam) for beam in BEAMS]
+    found = [provider(model, options.device), *step_check(bundle, model, sources), *exact]
     for beam in BEAMS:
         together = translated(model, bundle, sources, beam)
         found.append(parity(together, translated(on_cpu, bundle, sources, beam), bundle, beam))
@@ -168,7 +174,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--load-seconds", type=float, default=6.0, help="at each rate")
     parser.add_argument("--skip-load", action="store_true", help="leave the service under load out")
     parser.add_argument("--publish", action="store_true", help="refresh docs/benchmarks.md")
-    return parser.parse_args()
+    parser.add_argument("--short", action="store_true", help="for a GPU that is lent for some minutes")
+    options = parser.parse_args()
+    if options.short:
+        options.sentences, options.batches, options.rounds, options.load_seconds = 256, (1, 32, 128, 512), 1, 3.0
+    return options
 
 
 if __name__ == "__main__":

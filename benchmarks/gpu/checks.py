@@ -136,6 +136,23 @@ def translated(
         worker.retire()
 
 
+def exactness(bundle: Bundle, sources: Sequence[Sequence[int]], beam: int) -> Check:
+    """Check that slots change nothing: in float32 on a CPU, where the same graphs run for its own decoder state."""
+    placement = Placement("cpu", CPU, PRECISION, bundle.manifest.graphs[PRECISION])
+    host, slots = (OnnxModel(bundle, placement, ModelSettings(), rehearsed=rehearsed) for rehearsed in (False, True))
+    expected = translated(host, bundle, sources, beam)
+    others = 0
+    for together in (True, False):
+        found = translated(slots, bundle, sources, beam, together=together)
+        others += sum(_best(one) != _best(other) for one, other in zip(found, expected, strict=True))
+    measured = f"{others} of {2 * len(sources)} differ, in company or alone"
+    return Check(f"slots in float32 on the CPU, beam {beam}", not others, measured, "0: tokens and log-probabilities")
+
+
+def _best(result: SentenceResult) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    return result.hypotheses[0].ids, result.hypotheses[0].logprobs
+
+
 def parity(found: Sequence[SentenceResult], expected: Sequence[SentenceResult], bundle: Bundle, beam: int) -> Check:
     """Check translations, log-probabilities and attention against those of the CPU."""
     same, logprob, weight = differences(found, expected, bundle)

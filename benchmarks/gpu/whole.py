@@ -1,7 +1,7 @@
 """A bundle whose graphs for a GPU compute in float32, with the same weights: on a CPU they say what is exact."""
 
 import json
-import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,7 +16,7 @@ HALF, WHOLE = TensorProto.FLOAT16, TensorProto.FLOAT
 
 
 def write_whole(bundle: Bundle, folder: Path) -> Bundle:
-    """Write the bundle with its fp16 graphs in float32 into a new folder and return it; other files are links."""
+    """Write the bundle with its fp16 graphs in float32 into a new folder, with copies of its other files."""
     folder.mkdir(parents=True)
     for path in bundle.folder.iterdir():
         if path.name.endswith(".fp16.onnx"):
@@ -24,7 +24,7 @@ def write_whole(bundle: Bundle, folder: Path) -> Bundle:
             _widen(model.graph)
             (folder / path.name).write_bytes(model.SerializeToString())
         elif path.suffix != ".json" or path.name == "tokenizer.json":
-            os.link(path, folder / path.name)
+            shutil.copyfile(path, folder / path.name)
     document = json.loads(json.dumps(bundle.manifest.raw))
     for array in (*document["graphs"]["fp16"]["memory"], *document["graphs"]["fp16"]["state"]):
         array["dtype"] = array["dtype"].replace("float16", "float32")

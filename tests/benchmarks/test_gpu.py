@@ -3,15 +3,17 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from benchmarks.corpora import ROOT
+from benchmarks.corpora import ROOT, load_corpus
 from benchmarks.engine.engines import on_device
 from benchmarks.gpu import __main__ as gpu_check
 from benchmarks.gpu.checks import (
     Check,
     differences,
+    exactness,
     invariance,
     nodes_of,
     open_on,
@@ -21,6 +23,8 @@ from benchmarks.gpu.checks import (
     translated,
 )
 from benchmarks.gpu.memory import gpu_megabytes, gpu_name
+from benchmarks.gpu.steps import LEAST_TOKENS, MOST_BYTES, step_cost
+from benchmarks.gpu.whole import write_whole
 from service.bundle.load import Bundle, load_bundle
 from service.engine import SentenceResult
 from service.engine.jobs import Hypothesis
@@ -51,6 +55,19 @@ def test_the_graphs_for_a_gpu_translate_with_scores(bundle: Bundle, results: lis
     tokenizer = load_tokenizers(bundle).target
     assert tokenizer.locate(results[0].hypotheses[0].ids).text.startswith("J'ai perdu")
     assert all(result.scores is not None for result in results)
+
+
+@pytest.mark.parametrize("name", ["transformer-en-fr", "bahdanau-en-fr"])
+def test_slots_give_what_the_state_of_the_cpu_gives_and_cost_a_step_little(name: str, tmp_path: Path) -> None:
+    bundle = load_bundle(ROOT / "models" / name)
+    tokenizer = load_tokenizers(bundle).source
+    sources = [tokenizer.encode(text) for text in (*TEXTS, *load_corpus("tatoeba", "en-fr", 200).sources[-30:])]
+    whole = write_whole(bundle, tmp_path / name)
+    for beam in (1, 4):
+        assert exactness(whole, sources, beam).passed
+        cost = step_cost(open_on(bundle, "cpu"), [ids for ids in sources if len(ids) >= LEAST_TOKENS][:8], beam)
+        assert (cost.sessions, cost.bound) == (1, 0)
+        assert cost.bytes_of_row <= MOST_BYTES
 
 
 @pytest.mark.parametrize("name", ["transformer-en-fr", "bahdanau-en-fr"])
