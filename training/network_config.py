@@ -21,7 +21,7 @@ class Section(BaseModel):
         for key in cls.retired.keys() & values.keys() if isinstance(values, dict) else ():
             if values[key] != cls.retired[key]:
                 raise ValueError(f"{key} {values[key]!r} was removed: leave the key out, for {cls.retired[key]!r}")
-            values = {other: value for other, value in values.items() if other != key}
+            values = {field: value for field, value in values.items() if field != key}
         return values
 
 

@@ -143,13 +143,13 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def _corpora_name_their_language(self) -> Recipe:
-        known = self.source_languages
+        sources = self.source_languages
         for corpus in self.corpora:
-            if corpus.source_language is None and len(known) > 1 and corpus.origin is None:
-                raise ValueError(f"corpus {corpus.name}: source_language must be one of {', '.join(known)}")
-            if corpus.source_language is not None and corpus.source_language not in known:
+            if corpus.source_language is None and len(sources) > 1 and corpus.origin is None:
+                raise ValueError(f"corpus {corpus.name}: source_language must be one of {', '.join(sources)}")
+            if corpus.source_language is not None and corpus.source_language not in sources:
                 raise ValueError(
-                    f"corpus {corpus.name}: source_language must be one of {', '.join(known)}, "
+                    f"corpus {corpus.name}: source_language must be one of {', '.join(sources)}, "
                     f"not {corpus.source_language}"
                 )
         return self
@@ -187,8 +187,8 @@ class Recipe(Section):
         for corpus in self.corpora:
             if corpus.origin is not None and corpus.origin not in origins:
                 key = "variants_of" if corpus.variants_of is not None else "same_pairs_as"
-                known = ", ".join(sorted(origins))
-                raise ValueError(f"corpus {corpus.name}: {key} must be one of {known}, not {corpus.origin}")
+                choices = ", ".join(sorted(origins))
+                raise ValueError(f"corpus {corpus.name}: {key} must be one of {choices}, not {corpus.origin}")
         return self
 
 

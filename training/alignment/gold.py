@@ -21,10 +21,10 @@ class Gold:
     possible: Links
 
 
-def alignment_error_rate(found: Iterable[Links], gold: Iterable[Gold]) -> float:
+def alignment_error_rate(predicted: Iterable[Links], gold: Iterable[Gold]) -> float:
     """Return the AER in percent, 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|), over the whole corpus (Och and Ney 2003)."""
     hits = total = 0
-    for links_, truth in zip(found, gold, strict=True):
+    for links_, truth in zip(predicted, gold, strict=True):
         hits += len(links_ & truth.sure) + len(links_ & truth.possible)
         total += len(links_) + len(truth.sure)
     return 100 * (1 - hits / total) if total else 0.0
@@ -51,11 +51,11 @@ def _numbered(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _parse(line: str, path: Path, number: int, kinds: str, base: int) -> Links:
-    found = set()
+    links = set()
     for entry in line.split():
         match = re.fullmatch(r"(\d+)([-p])(\d+)", entry)
         if match is None or min(int(match[1]), int(match[3])) < base:
             raise AlignmentError(f"{path}, line {number}: {entry!r} is not a link of {base}-based words such as 1-2")
         if match[2] in kinds:
-            found.add((int(match[1]) - base, int(match[3]) - base))
-    return frozenset(found)
+            links.add((int(match[1]) - base, int(match[3]) - base))
+    return frozenset(links)

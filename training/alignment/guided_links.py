@@ -25,8 +25,8 @@ def make_links(run: Path) -> dict[str, float]:
     recipe = folder.load_recipe()
     corpora = [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
     chosen = [
-        _seen(len(own), corpus.weight * EPOCHS, recipe.seed)
-        for corpus, own in zip(recipe.corpora, corpora, strict=True)
+        _seen(len(group), corpus.weight * EPOCHS, recipe.seed)
+        for corpus, group in zip(recipe.corpora, corpora, strict=True)
     ]
     aligned = list(zip(corpora, chosen, strict=True))
     sources = [line for corpus, pairs in aligned for line in _lines(corpus.source, pairs)]

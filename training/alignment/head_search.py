@@ -62,7 +62,7 @@ def _best_threshold(
     gold = [sample.gold for sample in samples]
     rates = {}
     for threshold in thresholds:
-        kept = (frozenset((s, t) for s, t, weight in each if weight >= (threshold or 0)) for each in weighted)
+        kept = (frozenset((s, t) for s, t, weight in triples if weight >= (threshold or 0)) for triples in weighted)
         rates[threshold] = alignment_error_rate(kept, gold)
     best = min(rates, key=lambda threshold: rates[threshold])
     return replace(head, threshold=best, aer=rates[best])

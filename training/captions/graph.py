@@ -92,11 +92,11 @@ class CaptionModel:
     def captions(self, shown: list[Scene]) -> list[Caption]:
         """Return the captions of pictures."""
         tokens, weights = self._session.run(None, {"pictures": pictures_of(shown).numpy()})
-        found = []
+        words = []
         for ids, looked in zip(tokens.tolist(), weights, strict=True):
             length = ids.index(EOS) if EOS in ids else STEPS
-            found.append(Caption([WORDS[i] for i in ids[:length]], looked[:length].reshape(-1, GRID, GRID)))
-        return found
+            words.append(Caption([WORDS[i] for i in ids[:length]], looked[:length].reshape(-1, GRID, GRID)))
+        return words
 
 
 class Figures(NamedTuple):

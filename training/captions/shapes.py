@@ -50,10 +50,10 @@ def scenes(seed: int, count: int, held_out_pairs: bool = False) -> list[Scene]:
     return [_scene(random, held_out_pairs) for _ in range(count)]
 
 
-def _scene(random: np.random.Generator, wanted: bool) -> Scene:
+def _scene(random: np.random.Generator, positive: bool) -> Scene:
     while True:
         first, second = random.choice(len(KINDS), 2, replace=False).tolist()
-        if held_out(first, second) == wanted:
+        if held_out(first, second) == positive:
             break
     near = int(random.integers(10, SIZE - 36))  # of the first shape's centre, along the axis of the relation
     along = near, int(random.integers(near + 24, SIZE - 10))

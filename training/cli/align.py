@@ -55,7 +55,7 @@ def align(
         raise ValueError("align needs --gold, to search for the best alignment head, or --reading")
     if alignments is not None:
         write_lines(alignments, [pharaoh(pair.links(ranked[0])) for pair in pairs])
-    text = "\n".join(describe(each) for each in ranked[:5])
+    text = "\n".join(describe(head) for head in ranked[:5])
     name = measured_on or (gold.name if gold else None)
     against = None if gold is None else "silver" if gold.suffix == ".silver" else "gold"
     content = {"run": run.name, "measured_on": name, "against": against}
@@ -80,8 +80,8 @@ def silver(
 ) -> None:
     """Align a run's development data with eflomal, for `align --gold` where no gold exists."""
     measured = development_text(run)
-    found = align_both_ways(measured, training_text(run, pairs))
-    links_ = [gold_line(make_silver(forward, reverse)) for forward, reverse in found]
+    links = align_both_ways(measured, training_text(run, pairs))
+    links_ = [gold_line(make_silver(forward, reverse)) for forward, reverse in links]
     for name, lines in zip(("source", "target", "silver"), (*measured, links_), strict=True):
         write_lines(output / f"development.{name}", lines)
     typer.echo(f"{output}: {len(links_)} pairs")

@@ -44,23 +44,27 @@ def confidence(
     trained, tested = [], []
     for source in manifest.source_languages:
         target = manifest.target_language
-        own = [of.group(each) for each in of.development_of(run, source)] if run is not None else []
+        groups = [of.group(judged) for judged in of.development_of(run, source)] if run is not None else []
         first = source == manifest.source_language
-        extra = [found for path in pairs or () if (found := of.pairs_of(path, source, target, first)) is not None]
-        own += [of.group(each, most_pairs) for each in extra]
-        if not own:
+        extra = [loaded for path in pairs or () if (loaded := of.pairs_of(path, source, target, first)) is not None]
+        groups += [of.group(loaded, most_pairs) for loaded in extra]
+        if not groups:
             continue
-        own += [of.short_lines(source, target, short)] if short else []
-        own.append(of.nonsense(own))
-        measured = [of.group(each, most_tests) for each in public_sets(tests, source, target)] if tests else []
-        typer.echo(f"{source}-{target}: {sum(len(each.sources) for each in (*own, *measured))} sentences", err=True)
-        judged = of.judge(bundle, (source, target), [*own, *measured])
-        trained += judged[: len(own)]
-        tested += judged[len(own) :]
+        groups += [of.short_lines(source, target, short)] if short else []
+        groups.append(of.nonsense(groups))
+        measured = (
+            [of.group(public_set, most_tests) for public_set in public_sets(tests, source, target)] if tests else []
+        )
+        typer.echo(
+            f"{source}-{target}: {sum(len(judged.sources) for judged in (*groups, *measured))} sentences", err=True
+        )
+        judged = of.judge(bundle, (source, target), [*groups, *measured])
+        trained += judged[: len(groups)]
+        tested += judged[len(groups) :]
     document: dict[str, Any] = json.loads((bundle / MANIFEST_NAME).read_text(encoding="utf-8"))
     document["confidence"] = of.section(of.fit(trained), trained, tested)
     write_manifest(bundle, document)
-    typer.echo(f"{bundle}: quality from {sum(len(each.usable) for each in trained)} translations")
+    typer.echo(f"{bundle}: quality from {sum(len(judged.usable) for judged in trained)} translations")
     for row in document["confidence"].get("measured", ()):
         auc = "–" if row["auc"] is None else f"{row['auc']:.3f}"
         typer.echo(
@@ -74,8 +78,8 @@ def reliability(
 ) -> None:
     """Draw the share of usable translations by their quality, one line for each bundle."""
     sections = {path.name: load_bundle(path).manifest.raw.get("confidence", {}) for path in bundles}
-    missing = [name for name, own in sections.items() if not own.get("reliability")]
+    missing = [name for name, section in sections.items() if not section.get("reliability")]
     if missing:
         raise ValueError(f"{', '.join(missing)}: not measured; run `confidence` with --tests first")
-    draw({name: own["reliability"] for name, own in sections.items()}, output)
+    draw({name: section["reliability"] for name, section in sections.items()}, output)
     typer.echo(f"wrote {output}", err=True)

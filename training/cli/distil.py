@@ -20,10 +20,10 @@ def unseen(
     output: Annotated[Path, typer.Option(help="One sentence per line.")],
 ) -> None:
     """Write the source sentences of a corpus that other files do not contain, for `distil`."""
-    known = (source for path in seen for source, _ in read_pairs(path))
-    found = teachers_of.unseen((source for source, _ in read_pairs(candidates)), known)
-    write_lines(output, found)
-    typer.echo(f"{output}: {len(found)} sentences")
+    sources = (source for path in seen for source, _ in read_pairs(path))
+    fresh = teachers_of.unseen((source for source, _ in read_pairs(candidates)), sources)
+    write_lines(output, fresh)
+    typer.echo(f"{output}: {len(fresh)} sentences")
 
 
 def distil(

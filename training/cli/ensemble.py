@@ -31,4 +31,6 @@ def ensemble(
         pair = made.manifest.source_language, made.manifest.target_language
         scores = [asdict(score) for score in pair_report(output, pair, tests)]
         made = write_ensemble(members, output, made.manifest.version, scores, shares, default=default)
-    typer.echo(f"{output}: version {made.manifest.version} of {', '.join(each.name for each in made.manifest.members)}")
+    typer.echo(
+        f"{output}: version {made.manifest.version} of {', '.join(member.name for member in made.manifest.members)}"
+    )

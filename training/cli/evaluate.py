@@ -47,8 +47,8 @@ def evaluate(
     options = SearchOptions(beam_size, length_penalty, limit, wrap_tokens)
     results = []
     lines: list[str] = []
-    for each in load_development(run) if test is None else [load_test(test, target)]:
-        result, translated = evaluate_test(trained, each, options, family, bounds)
+    for test_set in load_development(run) if test is None else [load_test(test, target)]:
+        result, translated = evaluate_test(trained, test_set, options, family, bounds)
         results.append(result)
         lines += translated
     if translations is not None:

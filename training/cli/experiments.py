@@ -25,7 +25,7 @@ def grid(
         list[str] | None,
         typer.Option(help="A key with its values: --vary network.score=additive,dot; may be repeated."),
     ] = None,
-    each: Annotated[bool, typer.Option("--each", help="Vary one key at a time instead of all combinations.")] = False,
+    singly: Annotated[bool, typer.Option("--each", help="Vary one key at a time instead of all combinations.")] = False,
     seeds: Annotated[
         int, typer.Option(min=1, help="Runs of each variant, with the recipe's seed and the next ones.")
     ] = 1,
@@ -53,7 +53,7 @@ def grid(
     """Train, export and measure variants of a recipe; finished cells are kept, and the table has all of them."""
     base = load_recipe(recipe, overrides)
     axes = [parse_axis(text) for text in vary or []]
-    variants, refused = make_variants(recipe, overrides or [], combinations(axes, each), seeds)
+    variants, refused = make_variants(recipe, overrides or [], combinations(axes, singly), seeds)
     for line in refused:
         typer.echo(line, err=True)
     bounds = tuple(int(edge) for edge in edges.split(","))

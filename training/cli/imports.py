@@ -144,9 +144,9 @@ def _say(model: ImportedModel, bundle: Path) -> None:
         typer.echo(f"warning: {model.origin.licence} forbids commercial use", err=True)
 
 
-def _check(path: Path, model: ImportedModel, known: ReadOptions, bundle: Path, tests: TestText) -> None:
+def _check(path: Path, model: ImportedModel, options: ReadOptions, bundle: Path, tests: TestText) -> None:
     """Compare a bundle with the original; exit with 1 if it does something else."""
-    engine = engine_of(path, model, known)
+    engine = engine_of(path, model, options)
     if engine is None and tests.references is None:
         raise ImportRefused(f"{path}: Firefox's engine does not run here; give --references for BLEU")
     figures = check(bundle, model, engine, tests)

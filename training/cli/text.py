@@ -31,26 +31,28 @@ def text(
     need: Annotated[int, typer.Option(help="A word is missing if it occurs less often.")] = 2,
 ) -> None:
     """Show the project's own text (training/text) by topic; with --lacking, also how much of the vocabulary it has."""
-    own = topics()
-    typer.echo(markdown(["topic", "triples", "en words", "fr words", "de words", "read again", "wrong"], _rows(own)))
+    by_topic = topics()
+    typer.echo(
+        markdown(["topic", "triples", "en words", "fr words", "de words", "read again", "wrong"], _rows(by_topic))
+    )
     if lacking is None:
         return
     if not mirror.is_dir():
         raise CorpusError(f"{mirror} is not a folder: name one with --mirror, to count which words are frequent")
     for language, frequent in _frequent(mirror).items():
-        had = lemmas((getattr(triple, language) for triples in own.values() for triple in triples), language)
+        had = lemmas((getattr(triple, language) for triples in by_topic.values() for triple in triples), language)
         words = missing(had, frequent, language, need)
         write_lines(lacking / f"{language}.txt", words)
         share = 1 - len(words) / FREQUENT[language]
         typer.echo(f"{language}: {share:.0%} of the {FREQUENT[language]} most frequent lemmas at least {need} times")
 
 
-def _rows(own: dict[str, list[Triple]]) -> list[list[str]]:
+def _rows(by_topic: dict[str, list[Triple]]) -> list[list[str]]:
     with READINGS.open(encoding="utf-8", newline="") as file:
         readings = {row["topic"]: (int(row["read"]), int(row["wrong"])) for row in csv.DictReader(file)}
     rows = []
     total = Counter[int]()
-    for topic, triples in own.items():
+    for topic, triples in by_topic.items():
         words = [sum(len(triple[side].split()) for triple in triples) for side in range(3)]
         figures = [len(triples), *words, *readings.get(topic, (0, 0))]
         total.update(dict(enumerate(figures)))

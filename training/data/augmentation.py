@@ -44,7 +44,9 @@ def variants(pairs: Sequence[Pair], count: int, seed: int) -> Iterator[Pair]:
     for at in range(count):
         draw = random.Random(f"{seed} {at}")
         tried = ((way, pairs[draw.randrange(len(pairs))]) for way in ways for _ in range(_TRIES))
-        yield next(found for found in (way(pair, draw) for way, pair in tried) if found is not None and all(found))
+        yield next(
+            variant for variant in (way(pair, draw) for way, pair in tried) if variant is not None and all(variant)
+        )
 
 
 def joins(pairs: Sequence[Pair], most: int, max_words: int, seed: int) -> Iterator[Pair]:
@@ -55,11 +57,11 @@ def joins(pairs: Sequence[Pair], most: int, max_words: int, seed: int) -> Iterat
     """
     draw = random.Random(seed)
     row: list[Pair] = []
-    wanted = draw.randint(1, most)
+    count = draw.randint(1, most)
     for pair in pairs:
-        if row and (len(row) == wanted or _words([*row, pair]) > max_words):
+        if row and (len(row) == count or _words([*row, pair]) > max_words):
             yield _in_a_row(row)
-            row, wanted = [], draw.randint(1, most)
+            row, count = [], draw.randint(1, most)
         row.append(pair)
     if row:
         yield _in_a_row(row)
@@ -105,12 +107,12 @@ def mistyped(pair: Pair, draw: random.Random) -> Pair | None:
 
 def renumbered(pair: Pair, draw: random.Random) -> Pair | None:
     """Replace all numbers that occur on both sides."""
-    found = [_NUMBER.findall(side) for side in pair]
-    common = [number for number in found[0] if [side.count(number) for side in found] == [1, 1]]
+    numbers = [_NUMBER.findall(side) for side in pair]
+    common = [number for number in numbers[0] if [side.count(number) for side in numbers] == [1, 1]]
     if not common:
         return None
     fresh = {number: str(draw.randrange(10 ** draw.randint(1, 7))) for number in common}
-    source, target = (_NUMBER.sub(lambda found: fresh.get(found[0], found[0]), side) for side in pair)
+    source, target = (_NUMBER.sub(lambda match: fresh.get(match[0], match[0]), side) for side in pair)
     return source, target
 
 
@@ -158,9 +160,11 @@ def _figure(draw: random.Random) -> str:
 
 
 def _code(draw: random.Random) -> str:
-    one, other = _word(draw), _word(draw)
-    path = f"/{one}/{other}.{draw.choice(_SUFFIXES)}"
-    return draw.choice((f"{one}_{other}()", f"{one}.{other}", f"`{one} --{other}`", path, path[1:], f"${one.upper()}"))
+    one, second = _word(draw), _word(draw)
+    path = f"/{one}/{second}.{draw.choice(_SUFFIXES)}"
+    return draw.choice(
+        (f"{one}_{second}()", f"{one}.{second}", f"`{one} --{second}`", path, path[1:], f"${one.upper()}")
+    )
 
 
 def _placeholder(draw: random.Random) -> str:

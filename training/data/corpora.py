@@ -55,8 +55,8 @@ class Corpus:
         for pair in ((source, target), (target, source)):
             if pair in self.downloads:
                 return pair
-        known = ", ".join("-".join(pair) for pair in self.downloads)
-        raise CorpusError(f"corpus {self.name} has no pair {source}-{target}; it has {known}")
+        choices = ", ".join("-".join(pair) for pair in self.downloads)
+        raise CorpusError(f"corpus {self.name} has no pair {source}-{target}; it has {choices}")
 
 
 def _listed() -> Iterator[Corpus]:
@@ -103,5 +103,7 @@ def find_corpus(name: str) -> Corpus:
     try:
         return CORPORA["multi30k-raw-train" if name == "multi30k" else name]
     except KeyError:
-        known = ", ".join(["multi30k", *CORPORA])
-        raise CorpusError(f"no corpus is called {name!r}; known are {known}. For your own files give `path`") from None
+        choices = ", ".join(["multi30k", *CORPORA])
+        raise CorpusError(
+            f"no corpus is called {name!r}; known are {choices}. For your own files give `path`"
+        ) from None

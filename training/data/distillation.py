@@ -53,13 +53,13 @@ class Distilled(NamedTuple):
 
 def unseen(candidates: Iterable[str], seen: Iterable[str]) -> list[str]:
     """Return the distinct candidates that equal no seen sentence, apart from case, spaces and punctuation, in order."""
-    known = {_key(sentence) for sentence in seen}
-    found: dict[str, str] = {}
+    keys = {_key(sentence) for sentence in seen}
+    by_key: dict[str, str] = {}
     for sentence in candidates:
         key = _key(sentence)
-        if key and key not in known:
-            found.setdefault(key, sentence)
-    return list(found.values())
+        if key and key not in keys:
+            by_key.setdefault(key, sentence)
+    return list(by_key.values())
 
 
 def _key(sentence: str) -> str:

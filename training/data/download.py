@@ -66,6 +66,6 @@ def _verify(download: Download, partial: Path) -> None:
     if download.checksum is None:
         return
     algorithm, _, expected = download.checksum.partition(":")
-    found = checksum_of(partial, algorithm)
-    if found != expected:
-        raise CorpusError(f"{download.address}: {algorithm} is {found}, expected {expected}; the file was discarded")
+    actual = checksum_of(partial, algorithm)
+    if actual != expected:
+        raise CorpusError(f"{download.address}: {algorithm} is {actual}, expected {expected}; the file was discarded")

@@ -62,8 +62,8 @@ def attention_targets(links: Iterable[npt.NDArray[np.uint16]], target: int, sour
     Rows of target tokens without a link are zero.
     """
     rows = list(links)
-    wanted = torch.zeros(len(rows), target, source)
+    target_weights = torch.zeros(len(rows), target, source)
     for row, pairs in enumerate(rows):
         places = torch.from_numpy(pairs.astype(np.int64))
-        wanted[row, places[:, 1], places[:, 0]] = 1.0
-    return wanted / wanted.sum(-1, keepdim=True).clamp_min(1.0)
+        target_weights[row, places[:, 1], places[:, 0]] = 1.0
+    return target_weights / target_weights.sum(-1, keepdim=True).clamp_min(1.0)

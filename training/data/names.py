@@ -21,10 +21,10 @@ def renamed(pair: Pair, draw: random.Random) -> Pair | None:
     Where other letters depend on it (*d'Anna*, *de Nina*, *Annas*), the new name begins with a vowel if the old one
     does, and takes a German genitive in -s.
     """
-    found = _copied(pair)
-    if not found:
+    copied = _copied(pair)
+    if not copied:
         return None
-    return _exchanged(pair, draw.choice(found), draw, 0.7)
+    return _exchanged(pair, draw.choice(copied), draw, 0.7)
 
 
 def people_renamed(pairs: Sequence[Pair], count: int, seed: int) -> Iterator[Pair]:

@@ -47,10 +47,10 @@ def noun_pairs(source_language: str, target_language: str, count: int, seed: int
     for language in (source_language, target_language):
         if language not in LANGUAGES:
             raise ValueError(f"noun templates are written in {', '.join(LANGUAGES)}, not in {language}")
-    known, listed = nouns(), frames()
+    by_kind, listed = nouns(), frames()
     for at in range(count):
         draw, frame = random.Random(f"{seed} {at}"), listed[at % len(listed)]
-        chosen = [draw.choice(known[draw.choice(names.split("|"))]) for names in frame["classes"].split()]
+        chosen = [draw.choice(by_kind[draw.choice(names.split("|"))]) for names in frame["classes"].split()]
         yield filled(frame, source_language, chosen), filled(frame, target_language, chosen)
 
 
@@ -69,13 +69,13 @@ def frames() -> list[dict[str, str]]:
 
 def nouns() -> dict[str, list[Noun]]:
     """Return the nouns of each class."""
-    found: dict[str, list[Noun]] = {}
+    by_kind: dict[str, list[Noun]] = {}
     for line in files(__package__).joinpath("nouns.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):
-            listed = found.setdefault(line.removeprefix("# "), [])
+            listed = by_kind.setdefault(line.removeprefix("# "), [])
         else:
             listed.append(_noun(*line.split(",")))
-    return found
+    return by_kind
 
 
 def _noun(english: str, french: str, german: str, plural: str = "") -> Noun:

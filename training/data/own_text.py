@@ -53,11 +53,11 @@ def own_pairs(source_language: str, target_language: str, names: Collection[str]
 
     Raises CorpusError for the name of no topic.
     """
-    known = topics()
-    for name in names or known:
-        if name not in known:
+    by_topic = topics()
+    for name in names or by_topic:
+        if name not in by_topic:
             raise CorpusError(f"our own text has no topic {name!r}: `python -m training text` lists them")
-        for triple in known[name]:
+        for triple in by_topic[name]:
             yield getattr(triple, source_language), getattr(triple, target_language)
 
 
@@ -75,6 +75,8 @@ def lemmas(texts: Iterable[str], language: str) -> Counter[str]:
     return counts
 
 
-def missing(own: Mapping[str, int], frequent: Counter[str], language: str, need: int) -> list[str]:
+def missing(written: Mapping[str, int], frequent: Counter[str], language: str, need: int) -> list[str]:
     """Return the frequent lemmas, the most frequent first, that our own text has fewer than ``need`` times."""
-    return [word for word, _ in frequent.most_common(FREQUENT[language]) if len(word) > 2 and own.get(word, 0) < need]
+    return [
+        word for word, _ in frequent.most_common(FREQUENT[language]) if len(word) > 2 and written.get(word, 0) < need
+    ]

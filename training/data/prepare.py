@@ -85,10 +85,10 @@ def _make(
     everywhere = set().union(*chosen)
     training: dict[str, list[Pair]] = {}
     development: list[tuple[str, Pair]] = []
-    for config, pairs, own in zip(texts, corpora, chosen, strict=True):
+    for config, pairs, chosen_pairs in zip(texts, corpora, chosen, strict=True):
         kept, held = split(pairs, everywhere)
         training[config.name] = list(joins(kept, config.join, recipe.cleaning.longest(config.max_words), recipe.seed))
-        development += [(config.name, pair) for pair in split(held, own)[1]]
+        development += [(config.name, pair) for pair in split(held, chosen_pairs)[1]]
     if not any(training.values()):
         raise PreparedError(
             f"recipe {recipe.name}: every pair is development data, and none is left to train on: give more text, or a "
@@ -150,17 +150,17 @@ def _vocabulary(recipe: Recipe, training: dict[str, list[Pair]], corpora: list[C
     given = recipe.vocabulary.same_as
     if given is None:
         return train_tokenizer(_vocabulary_text(training, corpora, recipe.seed), recipe.vocabulary)
-    other = RunFolder(given)
-    if not other.tokenizer.exists():
+    given_run = RunFolder(given)
+    if not given_run.tokenizer.exists():
         raise FileNotFoundError(
-            f"vocabulary.same_as: {given} is neither a run folder nor a bundle (no {other.tokenizer.name})"
+            f"vocabulary.same_as: {given} is neither a run folder nor a bundle (no {given_run.tokenizer.name})"
         )
     if (given / TARGET_TOKENIZER_NAME).exists():
         raise PreparedError(
             f"vocabulary.same_as: {given} was imported and cuts the texts of its two sides differently, but a run has "
             "one vocabulary for both: leave same_as out. With `start_from` the rows of equal subwords are copied"
         )
-    return other.load_tokenizer()
+    return given_run.load_tokenizer()
 
 
 def _vocabulary_text(training: dict[str, list[Pair]], corpora: list[CorpusConfig], seed: int) -> Iterator[str]:

@@ -44,8 +44,8 @@ def spread(corpora: Sequence[str], count: int) -> list[int]:
     """Return indices of about ``count`` rows, ascending, with a share of each of their ``corpora``, one at least."""
     chosen: list[int] = []
     for corpus, size in Counter(corpora).items():
-        own = [i for i, name in enumerate(corpora) if name == corpus]
+        numbers = [i for i, name in enumerate(corpora) if name == corpus]
         number = min(size, max(1, round(count * size / len(corpora))))
         places = np.linspace(0, size - 1, number).round().astype(int)
-        chosen += [own[place] for place in places.tolist()]
+        chosen += [numbers[place] for place in places.tolist()]
     return sorted(chosen)

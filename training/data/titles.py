@@ -44,8 +44,8 @@ def labels(pairs: Sequence[Pair], languages: Pair) -> list[Pair]:
 
     Sentences are left out, and pairs with an article on one side alone, as it is hard to say what their label is.
     """
-    found = (_label(pair, languages) for pair in pairs if max(len(side.split()) for side in pair) <= _MOST_WORDS)
-    return list(first_of_each_source(filter(None, found)))
+    labelled = (_label(pair, languages) for pair in pairs if max(len(side.split()) for side in pair) <= _MOST_WORDS)
+    return list(first_of_each_source(filter(None, labelled)))
 
 
 def _label(pair: Pair, languages: Pair) -> Pair | None:

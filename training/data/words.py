@@ -36,4 +36,4 @@ class Words:
 
 def words_of(text: str) -> Words:
     """Return the words and marks of a text."""
-    return Words(text, [found.span() for found in WORD.finditer(text)])
+    return Words(text, [match.span() for match in WORD.finditer(text)])

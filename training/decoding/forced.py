@@ -18,7 +18,7 @@ def cross_attention(
 
     Ids have no end tokens on either side; T and S count them.
     """
-    found: dict[int, npt.NDArray[np.float32]] = {}
+    by_sentence: dict[int, npt.NDArray[np.float32]] = {}
     with evaluating(network) as device:
         for group in length_groups([max(pair, key=len) for pair in zip(sources, targets, strict=True)]):
             closed = [[np.array([*side[i], EOS], np.uint16) for i in group] for side in (sources, targets)]
@@ -26,5 +26,5 @@ def cross_attention(
             decoded = network.decode(batch.target_in, network.encode(batch.source, batch.source_lengths))
             weights = decoded.cross_attention.float().cpu().numpy()
             for row, index in enumerate(group):
-                found[index] = weights[row, :, :, : len(targets[index]) + 1, : len(sources[index]) + 1]
-    return [found[index] for index in range(len(sources))]
+                by_sentence[index] = weights[row, :, :, : len(targets[index]) + 1, : len(sources[index]) + 1]
+    return [by_sentence[index] for index in range(len(sources))]

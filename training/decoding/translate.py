@@ -41,11 +41,11 @@ def translate(
     A sentence beyond the limits of ``options`` is translated in parts, as in the service.
     """
     segments = [segments_of(sentence, tokenizer, options) for sentence in sentences]
-    found = iter(search(network, [each.ids[:-1] for own in segments for each in own], options, progress))
+    searched = iter(search(network, [segment.ids[:-1] for parts in segments for segment in parts], options, progress))
     texts = []
-    for sentence, own in zip(sentences, segments, strict=True):
-        translations = [tokenizer.decode(next(found)[0].ids) for _ in own]
-        texts.append(join(sentence, [(each.start, each.end) for each in own], translations).text)
+    for sentence, parts in zip(sentences, segments, strict=True):
+        translations = [tokenizer.decode(next(searched)[0].ids) for _ in parts]
+        texts.append(join(sentence, [(segment.start, segment.end) for segment in parts], translations).text)
     return texts
 
 

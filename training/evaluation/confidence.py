@@ -58,14 +58,14 @@ class JudgedSet:
 
     def means(self) -> Array:
         """Return the signals of whole lines, [lines, signals]."""
-        return np.array([own.T @ weights for own, weights in zip(self.signals, self.weights, strict=True)])
+        return np.array([matrix.T @ weights for matrix, weights in zip(self.signals, self.weights, strict=True)])
 
     def qualities(self, confidence: Confidence) -> Array:
         """Return the quality of each line as the service computes it: the mean of its parts, by their length."""
         return np.array(
             [
-                sum(confidence.quality(part) * weight for part, weight in zip(own, weights, strict=True))
-                for own, weights in zip(self.signals, self.weights, strict=True)
+                sum(confidence.quality(part) * weight for part, weight in zip(matrix, weights, strict=True))
+                for matrix, weights in zip(self.signals, self.weights, strict=True)
             ]
         )
 
@@ -82,12 +82,12 @@ class References:
 
 def group(test: TestSet, most: int | None = None) -> References:
     """Return distinct sources with all their references: at most ``most`` of them, those with the smallest hashes."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    groups: defaultdict[str, list[str]] = defaultdict(list)
     for source, reference in zip(test.sources, test.references, strict=True):
         if source.strip():
-            found[source].append(reference)
-    chosen = sorted(found, key=sentence_hash)[:most]
-    return References(test.name, tuple(chosen), tuple(tuple(found[source]) for source in chosen))
+            groups[source].append(reference)
+    chosen = sorted(groups, key=sentence_hash)[:most]
+    return References(test.name, tuple(chosen), tuple(tuple(groups[source]) for source in chosen))
 
 
 def development_of(run: Path, source_language: str) -> list[TestSet]:
@@ -95,7 +95,11 @@ def development_of(run: Path, source_language: str) -> list[TestSet]:
     recipe = RunFolder(run).load_recipe()
     languages = {f"development/{corpus.name}": recipe.language_of(corpus) for corpus in recipe.corpora}
     sets = load_development(run)
-    return [each for each in sets if languages.get(each.name, recipe.source_languages[0]) == source_language]
+    return [
+        judged_set
+        for judged_set in sets
+        if languages.get(judged_set.name, recipe.source_languages[0]) == source_language
+    ]
 
 
 def pairs_of(path: Path, source: str, target: str, first: bool) -> TestSet | None:
@@ -117,8 +121,8 @@ def short_lines(source: str, target: str, most: int) -> References:
 
     A model was trained on them, but held-out text has hardly any. There are none in other languages than ours.
     """
-    known = {source, target} <= set(Triple._fields) - {"register"}
-    pairs = own_pairs(source, target) if known else ()
+    parallel = {source, target} <= set(Triple._fields) - {"register"}
+    pairs = own_pairs(source, target) if parallel else ()
     short = [pair for pair in pairs if len(pair[0].split()) <= SHORT_WORDS]
     return group(TestSet("everyday, short", [line for line, _ in short], [line for _, line in short]), most)
 
@@ -126,7 +130,7 @@ def short_lines(source: str, target: str, most: int) -> References:
 def nonsense(sets: Iterable[References], share: float = NONSENSE_SHARE, seed: int = 1) -> References:
     """Return a share of the sentences with the letters of each word shuffled, whose translations are never usable."""
     chooser = random.Random(seed)
-    sources = [source for each in sets for source in each.sources]
+    sources = [source for judged_set in sets for source in judged_set.sources]
     chosen = chooser.sample(sources, max(1, round(share * len(sources)))) if sources else []
     broken = [" ".join("".join(chooser.sample(word, len(word))) for word in source.split()) for source in chosen]
     return References("nonsense", tuple(broken), (("",),) * len(broken), nonsense=True)
@@ -137,7 +141,7 @@ def judge(bundle: Path, pair: tuple[str, str], sets: Sequence[References]) -> li
 
     Raises TeacherError with the reason when the bundle cannot translate.
     """
-    lines = [" ".join(source.split()) for each in sets for source in each.sources]
+    lines = [" ".join(source.split()) for judged_set in sets for source in judged_set.sources]
     with tempfile.TemporaryDirectory() as name:
         source, target, signals = (Path(name) / part for part in ("source", "target", "signals"))
         write_lines(source, lines)
@@ -145,9 +149,9 @@ def judge(bundle: Path, pair: tuple[str, str], sets: Sequence[References]) -> li
         translations = read_lines(target)
         rows = [json.loads(line) for line in read_lines(signals)]
     judged, first = [], 0
-    for each in sets:
-        last = first + len(each.sources)
-        judged.append(_judged(each, translations[first:last], rows[first:last]))
+    for judged_set in sets:
+        last = first + len(judged_set.sources)
+        judged.append(_judged(judged_set, translations[first:last], rows[first:last]))
         first = last
     return judged
 
@@ -171,12 +175,12 @@ def fit(sets: Sequence[JudgedSet]) -> Confidence:
 
     Raises ConfidenceError if all translations are usable, or none.
     """
-    known = [each for each in sets if len(each.usable)]
-    usable = np.concatenate([each.usable for each in known]) if known else np.zeros(0, bool)
+    filled = [judged_set for judged_set in sets if len(judged_set.usable)]
+    usable = np.concatenate([judged_set.usable for judged_set in filled]) if filled else np.zeros(0, bool)
     if not usable.any() or usable.all():
         raise ConfidenceError(f"Of {len(usable)} translations all or none are usable, so there is nothing to learn.")
-    values = np.concatenate([each.means() for each in known])
-    weights = np.concatenate([np.full(len(each.usable), len(each.usable) ** -0.5) for each in known])
+    values = np.concatenate([judged_set.means() for judged_set in filled])
+    weights = np.concatenate([np.full(len(judged_set.usable), len(judged_set.usable) ** -0.5) for judged_set in filled])
     scaler = StandardScaler().fit(values)
     model = LogisticRegression(C=0.3, max_iter=2000)
     model.fit(scaler.transform(values), usable, sample_weight=weights / weights.mean())
@@ -191,7 +195,7 @@ def measure(name: str, usable: npt.NDArray[np.bool_], qualities: Array) -> dict[
     There is no AUC if all translations are usable, or none.
     """
     auc = round(float(roc_auc_score(usable, qualities)), DIGITS) if usable.any() and not usable.all() else None
-    error = sum(count * abs(found - said) for said, found, count in reliability(usable, qualities)) / len(usable)
+    error = sum(count * abs(actual - said) for said, actual, count in reliability(usable, qualities)) / len(usable)
     share = round(float(usable.mean()), DIGITS)
     return {"test_set": name, "sentences": len(usable), "usable": share, "auc": auc, "ece": round(error, DIGITS)}
 
@@ -219,14 +223,17 @@ def section(confidence: Confidence, trained: Sequence[JudgedSet], tests: Sequenc
         "trained_on": {
             "metric": "chrF",
             "at_least": USABLE,
-            "pairs": {each.name: len(each.usable) for each in trained},
+            "pairs": {judged_set.name: len(judged_set.usable) for judged_set in trained},
         },
     }
-    known = [each for each in tests if len(each.usable)]
-    if known:
-        qualities = [each.qualities(confidence) for each in known]
-        together = np.concatenate([each.usable for each in known]), np.concatenate(qualities)
-        figures = [measure(each.name, each.usable, own) for each, own in zip(known, qualities, strict=True)]
+    filled = [judged_set for judged_set in tests if len(judged_set.usable)]
+    if filled:
+        qualities = [judged_set.qualities(confidence) for judged_set in filled]
+        together = np.concatenate([judged_set.usable for judged_set in filled]), np.concatenate(qualities)
+        figures = [
+            measure(judged_set.name, judged_set.usable, predicted)
+            for judged_set, predicted in zip(filled, qualities, strict=True)
+        ]
         document["measured"] = [*figures, measure("all", *together)]
         document["reliability"] = [list(point) for point in reliability(*together)]
     return document

@@ -28,16 +28,16 @@ def public_sets(folder: Path, source: str, target: str) -> list[TestSet]:
 
     ``folder`` has the layout of a mirror: ``test/NAME.en-XX.tsv.gz``, and Multi30k's files under ``multi30k/raw``.
     """
-    found = [found for name in PUBLIC_SETS for found in _tsv(folder / "test", name, source, target)]
+    sets = [test_set for name in PUBLIC_SETS for test_set in _tsv(folder / "test", name, source, target)]
     halves = [folder / "multi30k" / "raw" / f"test_2016_flickr.{language}.gz" for language in (source, target)]
     if all(half.is_file() for half in halves):
         loaded = load_test(halves[0], halves[1])
-        found.append(TestSet(f"multi30k-test2016.{source}-{target}", loaded.sources, loaded.references))
-    return found
+        sets.append(TestSet(f"multi30k-test2016.{source}-{target}", loaded.sources, loaded.references))
+    return sets
 
 
 def _tsv(folder: Path, name: str, source: str, target: str) -> Iterator[TestSet]:
-    forth, back = (folder / f"{name}.{one}-{other}.tsv.gz" for one, other in ((source, target), (target, source)))
+    forth, back = (folder / f"{name}.{one}-{second}.tsv.gz" for one, second in ((source, target), (target, source)))
     label = f"{name}.{source}-{target}"
     if forth.is_file():
         loaded = load_test(forth)
@@ -65,8 +65,8 @@ def number_score(bundle: Path, source: str, target: str, seed: int = 1) -> Score
     """
     pairs = list(number_pairs(source, target, NUMBER_SENTENCES, seed, TESTING))
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
-    found = translated(bundle, sources, "--from", source, "--values", "off")
-    kept = [keeps_numbers(*row) for row in zip(sources, references, found, strict=True)]
+    translations = translated(bundle, sources, "--from", source, "--values", "off")
+    kept = [keeps_numbers(*row) for row in zip(sources, references, translations, strict=True)]
     share = round(100 * sum(kept) / len(kept), 2)
     return Score(f"numbers.{source}-{target}", "sentences with all numbers kept, %", share, None, "int8", BEAM_SIZE)
 
@@ -75,8 +75,8 @@ def phrase_score(bundle: Path, source: str, target: str) -> Score:
     """Return the share of the first phrases that people try whose translation is one of the accepted ones."""
     lines = (OWN_SETS / "first_phrases.tsv").read_text(encoding="utf-8").splitlines()
     phrases = [dict(zip(LANGUAGES, line.split("\t"), strict=True)) for line in lines]
-    found = translated(bundle, [phrase[source].split(" | ")[0] for phrase in phrases], "--from", source)
-    accepted = [text in phrase[target].split(" | ") for text, phrase in zip(found, phrases, strict=True)]
+    translations = translated(bundle, [phrase[source].split(" | ")[0] for phrase in phrases], "--from", source)
+    accepted = [text in phrase[target].split(" | ") for text, phrase in zip(translations, phrases, strict=True)]
     share = round(100 * sum(accepted) / len(accepted), 2)
     return Score(f"first_phrases.{source}-{target}", "phrases with an accepted translation, %", share, None, "int8", 4)
 
@@ -98,8 +98,8 @@ def pair_report(bundle: Path, pair: tuple[str, str], tests: Path) -> list[Score]
     """Return the figures of a bundle for one of its pairs on texts that no run belongs to; ``tests`` is a mirror."""
     source, target = pair
     everyday = OWN_SETS / f"everyday.{source}-{target}.tsv"
-    own = [load_test(everyday)] if everyday.is_file() else []
-    scores = domain_scores(bundle, [*own, *public_sets(tests, source, target)], "--from", source)
+    sets = [load_test(everyday)] if everyday.is_file() else []
+    scores = domain_scores(bundle, [*sets, *public_sets(tests, source, target)], "--from", source)
     if source in LANGUAGES and target in LANGUAGES:
         scores += [number_score(bundle, source, target), phrase_score(bundle, source, target)]
     return scores
@@ -114,8 +114,8 @@ def keeps_numbers(source: str, reference: str, hypothesis: str) -> bool:
     Numbers are compared as runs of digits, in any order, so that 1,299.99 equals 1 299,99. The reference's numbers are
     also accepted: 3:30 pm is 15 h 30 in French.
     """
-    found = _runs(hypothesis)
-    return found in (_runs(source), _runs(reference))
+    numbers = _runs(hypothesis)
+    return numbers in (_runs(source), _runs(reference))
 
 
 def _runs(text: str) -> Counter[str]:

@@ -41,8 +41,8 @@ def score_pairs(trained: Trained, sources: Sequence[str], targets: Sequence[str]
     too_long = [i + 1 for i in whole if max(len(side[i].ids) for side in encoded) >= trained.recipe.max_tokens]
     if too_long:
         raise ValueError(f"line {too_long[0]} has more than {trained.recipe.max_tokens - 1} tokens")
-    found = cross_attention(trained.network, *([side[i].ids for i in whole] for side in encoded))
-    results = dict(zip(whole, found, strict=True))
+    weights = cross_attention(trained.network, *([side[i].ids for i in whole] for side in encoded))
+    results = dict(zip(whole, weights, strict=True))
     return [
         ScoredPair(results.get(i), tokens_of_words(source, one.offsets), tokens_of_words(target, two.offsets))
         for i, (source, target, one, two) in enumerate(zip(sources, targets, *encoded, strict=True))
@@ -51,7 +51,7 @@ def score_pairs(trained: Trained, sources: Sequence[str], targets: Sequence[str]
 
 def tokens_of_words(text: str, offsets: Sequence[tuple[int, int]]) -> Groups:
     """Return the tokens of each white-space word of a line, from the tokenizer's offsets."""
-    return word_groups([visible_range(text, *each)[0] for each in offsets], white_space_words(text))
+    return word_groups([visible_range(text, *offset)[0] for offset in offsets], white_space_words(text))
 
 
 def samples(pairs: Sequence[ScoredPair], gold: Sequence[Gold]) -> list[Sample]:

@@ -69,8 +69,10 @@ def score_by_length(
     buckets = []
     for shortest, longest in bounds:
         chosen = [i for i, s in enumerate(sources) if shortest <= len(s.split()) <= (longest or math.inf)]
-        own = [hypotheses[i] for i in chosen], [references[i] for i in chosen]
-        buckets.append(Bucket(shortest, longest, len(chosen), score(*own, family)[0].score if chosen else None))
+        chosen_texts = [hypotheses[i] for i in chosen], [references[i] for i in chosen]
+        buckets.append(
+            Bucket(shortest, longest, len(chosen), score(*chosen_texts, family)[0].score if chosen else None)
+        )
     return buckets
 
 
@@ -89,8 +91,8 @@ def bigram_bleu(prediction: Sequence[str], label: Sequence[str], longest: int = 
         return 0.0
     result = math.exp(min(0.0, 1 - len(label) / len(prediction)))
     for n in range(1, min(longest, len(prediction)) + 1):
-        found, wanted = (Counter(tuple(s[i : i + n]) for i in range(len(s) - n + 1)) for s in (prediction, label))
-        result *= ((found & wanted).total() / found.total()) ** (0.5**n)
+        predicted, expected = (Counter(tuple(s[i : i + n]) for i in range(len(s) - n + 1)) for s in (prediction, label))
+        result *= ((predicted & expected).total() / predicted.total()) ** (0.5**n)
     return result
 
 

@@ -35,8 +35,8 @@ def without_unknown(test: TestSet, tokenizer: Tokenizer) -> TestSet:
     """Return the sentences without an unknown word in source and reference: "No UNK" of 1409.0473, table 1."""
     unknown = tokenizer.token_to_id(UNKNOWN)
     pairs = zip(test.sources, test.references, strict=True)
-    known = [pair for pair in pairs if not any(unknown in tokenizer.encode(text).ids for text in pair)]
-    return TestSet(f"{test.name}/No UNK", [source for source, _ in known], [reference for _, reference in known])
+    kept = [pair for pair in pairs if not any(unknown in tokenizer.encode(text).ids for text in pair)]
+    return TestSet(f"{test.name}/No UNK", [source for source, _ in kept], [reference for _, reference in kept])
 
 
 def _stem(path: Path) -> str:

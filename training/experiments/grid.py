@@ -61,10 +61,10 @@ class Grid:
         for variant in variants:
             result = self.cell(variant) / RESULT
             kept = result.exists()
-            found = json.loads(result.read_text(encoding="utf-8")) if kept else self._run(variant)
-            if found["recipe"] != _plain(variant.recipe):
+            measured = json.loads(result.read_text(encoding="utf-8")) if kept else self._run(variant)
+            if measured["recipe"] != _plain(variant.recipe):
                 raise ValueError(f"{result.parent} holds another recipe: delete it, or choose another --runs folder")
-            yield variant, found, kept
+            yield variant, measured, kept
 
     def cell(self, variant: Variant) -> Path:
         """Return the folder of a variant with its seed."""
@@ -95,14 +95,14 @@ class Grid:
         trained = load_trained(cell)
         test = self._test or load_development(cell)[0]
         options = SearchOptions(beam_size=1, max_length=trained.recipe.max_tokens)
-        found, _ = evaluate(trained, test, options, "cased", self._edges)
+        measured, _ = evaluate(trained, test, options, "cased", self._edges)
         head = self._aligned(trained, text)
         result = {
             "test_set": test.name,
             "sentences": len(test.sources),
-            "bleu": round(found.scores[0].score, 2),
-            "signature": found.scores[0].signature,
-            "by_length": [asdict(bucket) for bucket in found.by_length],
+            "bleu": round(measured.scores[0].score, 2),
+            "signature": measured.scores[0].signature,
+            "by_length": [asdict(bucket) for bucket in measured.by_length],
             **self._known(trained, test, options),
             "alignment_error": None if head is None or head.aer is None else round(head.aer, 2),
             "alignment_head": None if head is None else {"layer": head.layer, "head": head.head, "step": head.step},
@@ -123,11 +123,11 @@ class Grid:
         unknown = trained.tokenizer.token_to_id(UNKNOWN)
         if unknown is None:
             return {}
-        known = without_unknown(test, trained.tokenizer)
-        if not known.sources:
+        covered = without_unknown(test, trained.tokenizer)
+        if not covered.sources:
             return {}
-        found, _ = evaluate(trained, known, replace(options, forbidden=(unknown,)), "cased")
-        return {"no_unk": {"sentences": found.sentences, "bleu": round(found.scores[0].score, 2)}}
+        measured, _ = evaluate(trained, covered, replace(options, forbidden=(unknown,)), "cased")
+        return {"no_unk": {"sentences": measured.sentences, "bleu": round(measured.scores[0].score, 2)}}
 
     def _aligned(self, trained: Trained, text: Path) -> AlignmentHead | None:
         """Return the head that agrees best with eflomal's links; None without attention or without eflomal."""
@@ -137,7 +137,7 @@ class Grid:
         if text not in self._silver:
             try:
                 both = align_both_ways(development, training_text(text, 100_000))
-                self._silver[text] = [silver(*found) for found in both]
+                self._silver[text] = [silver(*pair) for pair in both]
             except AlignmentError:  # eflomal is optional
                 self._silver[text] = None
         links = self._silver[text]
@@ -175,14 +175,14 @@ def joined_of(test: TestSet, most: int, edges: Sequence[int], count: int) -> Tes
     lengths: list[list[Pair]] = [[] for _ in (*edges, None)]
     for pair in joins(list(zip(test.sources, test.references, strict=True)), most, edges[-1] + 20, seed=1):
         lengths[bisect_left(edges, len(pair[0].split()))].append(pair)
-    chosen = [pair for own in lengths for pair in own[: count // len(lengths)]]
+    chosen = [pair for group in lengths for pair in group[: count // len(lengths)]]
     return TestSet(f"{test.name}/joined", [source for source, _ in chosen], [target for _, target in chosen])
 
 
 def export_cell(cell: Path, result: Cell, output: Path) -> None:
     """Write the bundle of a trained cell with its results; raises ParityError if ONNX and PyTorch disagree."""
-    trained, folder, found = load_trained(cell), RunFolder(cell), result["alignment_head"]
-    head = None if found is None else AlignmentHead(**found, aer=result["alignment_error"])
+    trained, folder, alignment_head = load_trained(cell), RunFolder(cell), result["alignment_head"]
+    head = None if alignment_head is None else AlignmentHead(**alignment_head, aer=result["alignment_error"])
     if head is not None:
         head = replace(head, measured_on="development data", against="silver")
     score = Score(result["test_set"], "BLEU", result["bleu"], result["signature"], "pytorch", 1)
@@ -195,8 +195,8 @@ def export_cell(cell: Path, result: Cell, output: Path) -> None:
 
 def _plain(recipe: Recipe) -> dict[str, Any]:
     """Return a recipe as plain data without the folders of files, which may differ."""
-    own = recipe.model_dump(mode="json", include={"name", "seed", "network", "optimisation", "validation"})
-    return {**prepared_part(recipe), **own}
+    plain = recipe.model_dump(mode="json", include={"name", "seed", "network", "optimisation", "validation"})
+    return {**prepared_part(recipe), **plain}
 
 
 def summary(cells: Sequence[Cell], output: Path | None) -> str:
@@ -204,10 +204,10 @@ def summary(cells: Sequence[Cell], output: Path | None) -> str:
     more = list(dict.fromkeys(label for cell in cells for label in _more_scores(cell)))
     rows = []
     for name in sorted(dict.fromkeys(cell["variant"] for cell in cells), key=lambda name: name != "base"):
-        own = [cell for cell in cells if cell["variant"] == name]
-        figures = [spread_of([cell[key] for cell in own]) for key in ("bleu", "alignment_error")]
-        others = [spread_of([_more_scores(cell).get(label) for cell in own]) for label in more]
-        rows.append([name, str(len(own)), *figures, f"{own[0]['parameters']:,}", *others])
+        variant_cells = [cell for cell in cells if cell["variant"] == name]
+        figures = [spread_of([cell[key] for cell in variant_cells]) for key in ("bleu", "alignment_error")]
+        others = [spread_of([_more_scores(cell).get(label) for cell in variant_cells]) for label in more]
+        rows.append([name, str(len(variant_cells)), *figures, f"{variant_cells[0]['parameters']:,}", *others])
     table = markdown(("variant", "seeds", "BLEU", "AER", "parameters", *more), rows)
     if output is not None:
         write_lines(output.with_name(f"{output.name}.md"), [table])
@@ -220,14 +220,14 @@ def _more_scores(cell: Cell) -> dict[str, float | None]:
     """Return the BLEU of each length and of the sentences without unknown words, by name and number of sentences."""
     buckets = [Bucket(**bucket) for bucket in cell.get("by_length", ())]
     lengths = {f"{bucket.label} ({bucket.sentences})": bucket.bleu for bucket in buckets}
-    known = cell.get("no_unk")
-    return lengths if known is None else {f"No UNK ({known['sentences']})": known["bleu"], **lengths}
+    more = cell.get("no_unk")
+    return lengths if more is None else {f"No UNK ({more['sentences']})": more["bleu"], **lengths}
 
 
 def spread_of(values: Sequence[float | None]) -> str:
     """Return mean and standard deviation over seeds; a dash if a value is missing."""
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
+    present = [value for value in values if value is not None]
+    if len(present) < len(values):
         return "–"
-    deviation = f" ± {statistics.stdev(known):.1f}" if len(known) > 1 else ""
-    return f"{statistics.fmean(known):.1f}{deviation}"
+    deviation = f" ± {statistics.stdev(present):.1f}" if len(present) > 1 else ""
+    return f"{statistics.fmean(present):.1f}{deviation}"

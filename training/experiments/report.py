@@ -40,11 +40,11 @@ History = dict[str, dict[int, float]]
 
 def read_history(log: Path) -> History:
     """Return what a run's ``train.log`` recorded; of an update that was repeated after a kill, the last values."""
-    found: History = defaultdict(dict)
+    by_metric: History = defaultdict(dict)
     for update, values in re.findall(r"update=(\d+) (.*)", log.read_text(encoding="utf-8")):
         for name, value in re.findall(r"([\w/.-]+)=(\S+)", values):
-            found[name][int(update)] = float(value)
-    return found
+            by_metric[name][int(update)] = float(value)
+    return by_metric
 
 
 def report(trained: Trained, folder: RunFolder, options: SearchOptions) -> str:
@@ -59,7 +59,7 @@ def report(trained: Trained, folder: RunFolder, options: SearchOptions) -> str:
         "Curves": _svg(_curves(history)),
         "The four sentences of d2l.ai's lesson": _table(
             ("English", "translation", "bigram BLEU"),
-            [(each.source, each.translation, f"{each.bigram_bleu:.3f}") for each in taught],
+            [(example.source, example.translation, f"{example.bigram_bleu:.3f}") for example in taught],
         ),
         "Attention: the mean over layers and heads": "".join(
             _svg(_draw_attention(trained.network, trained.tokenizer, source)) for source in shown
@@ -80,7 +80,7 @@ def _summary(trained: Trained, history: History) -> list[tuple[str, str]]:
     return [
         ("languages", f"{', '.join(recipe.source_languages)} → {recipe.target_language}"),
         ("network", recipe.network.kind),
-        ("parameters", f"{sum(each.numel() for each in trained.network.parameters()):,}"),
+        ("parameters", f"{sum(parameter.numel() for parameter in trained.network.parameters()):,}"),
         ("weights", trained.weights),
         *((name, f"{value:.4g} at update {update:,}") for name, (update, value) in last.items()),
     ]
@@ -88,9 +88,9 @@ def _summary(trained: Trained, history: History) -> list[tuple[str, str]]:
 
 def _lengths(trained: Trained, folder: RunFolder, options: SearchOptions) -> Iterable[tuple[str, ...]]:
     for test in load_development(folder.path):
-        found, _ = evaluate(trained, sample_of(test, DEVELOPMENT_SENTENCES), options, "cased", EDGES)
-        yield test.name, "all", str(found.sentences), f"{found.scores[0].score:.1f}"
-        for bucket in found.by_length:
+        measured, _ = evaluate(trained, sample_of(test, DEVELOPMENT_SENTENCES), options, "cased", EDGES)
+        yield test.name, "all", str(measured.sentences), f"{measured.scores[0].score:.1f}"
+        for bucket in measured.by_length:
             bleu = "–" if bucket.bleu is None else f"{bucket.bleu:.1f}"
             yield test.name, bucket.label, str(bucket.sentences), bleu
 

@@ -46,9 +46,9 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) and yaml.safe_load(value) == value else json.dumps(value)
 
 
-def combinations(axes: Sequence[Sequence[str]], each: bool) -> list[list[str]]:
+def combinations(axes: Sequence[Sequence[str]], singly: bool) -> list[list[str]]:
     """Return the overrides of every variant: all combinations or, with ``each``, every axis alone."""
-    return [[override] for axis in axes for override in axis] if each else list(map(list, itertools.product(*axes)))
+    return [[override] for axis in axes for override in axis] if singly else list(map(list, itertools.product(*axes)))
 
 
 def make_variants(
@@ -62,8 +62,8 @@ def make_variants(
     base = load_recipe(path)
     recipes: dict[str, Recipe] = {}
     refused = []
-    for own in chosen:
-        overrides = [*fixed, *own]
+    for choices in chosen:
+        overrides = [*fixed, *choices]
         try:
             recipe = load_recipe(path, overrides)
         except RecipeError as error:
@@ -88,7 +88,7 @@ def _name(base: Recipe, recipe: Recipe, overrides: Sequence[str]) -> str:
     """Return a name for the overrides that change something: ``score-dot``, ``conditional``, ``no-tie-embeddings``."""
     words = []
     for key in sorted({override.partition("=")[0] for override in overrides}):
-        before, now = (_value(each.model_dump(mode="json"), key) for each in (base, recipe))
+        before, now = (_value(variant.model_dump(mode="json"), key) for variant in (base, recipe))
         if before != now:
             word = key.rpartition(".")[2]
             if now is None or now is False:

@@ -127,8 +127,8 @@ def require_replaceable(out_dir: Path) -> None:
     """Raise FileExistsError if something other than a bundle, or an empty folder, is in the place of a new bundle."""
     if not out_dir.exists() or (out_dir.is_dir() and not any(out_dir.iterdir())):
         return
-    known = out_dir.is_dir() and is_bundle(out_dir) and not any(each.is_dir() for each in out_dir.iterdir())
-    if not known or out_dir.resolve() == Path.cwd():
+    replaceable = out_dir.is_dir() and is_bundle(out_dir) and not any(entry.is_dir() for entry in out_dir.iterdir())
+    if not replaceable or out_dir.resolve() == Path.cwd():
         raise FileExistsError(f"{out_dir} exists and is no bundle, so it is not replaced: name a new folder in it")
 
 

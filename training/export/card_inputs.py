@@ -40,9 +40,14 @@ def read_alignment(path: Path, gold_path: Path | None = None) -> AlignmentHead:
 
     Raises ValueError with the name of a file that is no such report, or of a gold report for another head.
     """
-    found = _read_alignment(path)
-    gold = found if gold_path is None else _read_alignment(gold_path)
-    same = (gold.layer, gold.head, gold.step, gold.threshold) == (found.layer, found.head, found.step, found.threshold)
+    stated = _read_alignment(path)
+    gold = stated if gold_path is None else _read_alignment(gold_path)
+    same = (gold.layer, gold.head, gold.step, gold.threshold) == (
+        stated.layer,
+        stated.head,
+        stated.step,
+        stated.threshold,
+    )
     if not same:
         raise ValueError(
             f"{gold_path} measures another alignment head than {path}: pass that head to `align` as --reading"
@@ -52,8 +57,8 @@ def read_alignment(path: Path, gold_path: Path | None = None) -> AlignmentHead:
             raise ValueError(
                 f"{gold_path} was not measured against gold links: pass links from people to `align` as --gold"
             )
-        return found
-    return replace(found, gold=GoldRate(aer=gold.aer, measured_on=gold.measured_on))
+        return stated
+    return replace(stated, gold=GoldRate(aer=gold.aer, measured_on=gold.measured_on))
 
 
 def _read_alignment(path: Path) -> AlignmentHead:
@@ -68,7 +73,7 @@ def _read_alignment(path: Path) -> AlignmentHead:
 def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
     """Return the credit and licence of a corpus of a recipe; a derived corpus has those of its origin."""
     if corpus.origin is not None:
-        origin = next(other for other in recipe.corpora if other.name == corpus.origin)
+        origin = next(candidate for candidate in recipe.corpora if candidate.name == corpus.origin)
         credit = data_credit(recipe, origin, pairs)
         return replace(credit, name=corpus.name, credit=f"made from {origin.name}: {credit.credit}")
     if corpus.number_templates:
@@ -80,5 +85,5 @@ def data_credit(recipe: Recipe, corpus: CorpusConfig, pairs: int) -> DataCredit:
     if corpus.path is not None:
         whom = corpus.credit or f"local file {corpus.path.name}"
         return DataCredit(corpus.name, pairs, corpus.licence or "not stated", whom)
-    known = find_corpus(corpus.corpus or corpus.name)
-    return DataCredit(corpus.name, pairs, known.licence, known.credit)
+    listed = find_corpus(corpus.corpus or corpus.name)
+    return DataCredit(corpus.name, pairs, listed.licence, listed.credit)

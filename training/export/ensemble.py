@@ -44,15 +44,16 @@ def write_ensemble(
     if apart := [str(member) for member in members if member.resolve().parent != folder]:
         raise ValueError(f"{', '.join(apart)}: the members of an ensemble stand beside it, in {output.parent}")
     bundles = [load_bundle(member) for member in members]
-    if misnamed := [str(each.folder) for each in bundles if each.folder.name != each.manifest.name]:
+    if misnamed := [str(bundle.folder) for bundle in bundles if bundle.folder.name != bundle.manifest.name]:
         raise ValueError(f"{', '.join(misnamed)}: the folder of a member has the name of its bundle")
     if weights and len(weights) != len(members):
         raise ValueError(f"{len(weights)} weights were given for {len(members)} members; give one for each, or none")
     named: list[dict[str, Any]] = [
-        {"name": each.manifest.name, "version": each.manifest.version, "digest": each.digest} for each in bundles
+        {"name": bundle.manifest.name, "version": bundle.manifest.version, "digest": bundle.digest}
+        for bundle in bundles
     ]
-    for each, weight in zip(named, weights, strict=False):
-        each["weight"] = weight
+    for bundle, weight in zip(named, weights, strict=False):
+        bundle["weight"] = weight
     document: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "name": output.name,
@@ -60,9 +61,9 @@ def write_ensemble(
         "members": named,
         "default": default,
         "decoding": bundles[0].manifest.raw["decoding"],
-        "card": {"parameters": sum(each.manifest.card["parameters"] for each in bundles), "scores": [*scores]},
+        "card": {"parameters": sum(bundle.manifest.card["parameters"] for bundle in bundles), "scores": [*scores]},
     }
-    manifest = parse_ensemble(document | {"files": {}}, [each.manifest for each in bundles])
+    manifest = parse_ensemble(document | {"files": {}}, [bundle.manifest for bundle in bundles])
     graphs = {name: graph for precision in manifest.graphs for name, graph in _graphs(bundles, manifest, precision)}
     output.mkdir(exist_ok=True)
     for path in output.glob("*.onnx"):
@@ -72,7 +73,7 @@ def write_ensemble(
     on_gpu = manifest.graphs.get(ON_GPU)
     if on_gpu is not None:
         write_running(output, on_gpu, manifest.special_ids)
-    names = [each.manifest.name for each in bundles]
+    names = [bundle.manifest.name for bundle in bundles]
     text = README.format(name=output.name, names=" and ".join(names), first=names[0])
     readme = "\n\n".join(textwrap.fill(part, 100, break_on_hyphens=False) for part in text.split("\n\n")) + "\n"
     (output / "README.md").write_text(readme, encoding="utf-8")
@@ -84,8 +85,8 @@ def _graphs(bundles: Sequence[Bundle], manifest: Manifest, precision: str) -> It
     """Yield the names and the contents of the graphs that run all members in one precision."""
     for kind in GRAPH_KINDS:
         members = [
-            MemberGraph(_model(each, precision, kind), each.folder.name, own.share)
-            for each, own in zip(bundles, manifest.members, strict=True)
+            MemberGraph(_model(bundle, precision, kind), bundle.folder.name, own.share)
+            for bundle, own in zip(bundles, manifest.members, strict=True)
         ]
         name = getattr(manifest.graphs[precision], kind)
         yield name, joined_graph(kind, members).SerializeToString(deterministic=True)

@@ -57,7 +57,7 @@ class FloatGraphs:
 
         ``allowed``, a bool [V] for each source: the tokens that its translation may contain; None: all.
         """
-        found: list[list[int]] = [[] for _ in sources]
+        translations: list[list[int]] = [[] for _ in sources]
         order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
         for start in range(0, len(order), ROWS):
             group = order[start : start + ROWS]
@@ -65,8 +65,8 @@ class FloatGraphs:
             for index, ids in zip(
                 group, self._greedy([sources[index] for index in group], longest, masks), strict=True
             ):
-                found[index] = ids
-        return found
+                translations[index] = ids
+        return translations
 
     def _greedy(
         self, sources: Sequence[Sequence[int]], longest: int, allowed: npt.NDArray[np.bool_] | None
@@ -75,7 +75,7 @@ class FloatGraphs:
         self._stepper.start(source, lengths)
         limits = [length_limit(length, min(longest, self._model.max_tokens)) for length in lengths.tolist()]
         rows, tokens = np.arange(len(sources)), np.full(len(sources), BOS, np.int64)
-        found: list[list[int]] = [[] for _ in sources]
+        translations: list[list[int]] = [[] for _ in sources]
         open_rows = set(rows.tolist())
         while open_rows:
             ids, _ = self._stepper.step(tokens, 1 if allowed is None else self._vocabulary)
@@ -83,10 +83,10 @@ class FloatGraphs:
             tokens = ids[rows, best]
             for row in sorted(open_rows):
                 if tokens[row] != EOS:
-                    found[row].append(int(tokens[row]))
-                if tokens[row] == EOS or len(found[row]) >= limits[row]:
+                    translations[row].append(int(tokens[row]))
+                if tokens[row] == EOS or len(translations[row]) >= limits[row]:
                     open_rows.remove(row)
-        return found
+        return translations
 
 
 @contextmanager

@@ -33,8 +33,8 @@ class Intgemm:
         ranges, by_row = dict(plan.ranges), set(plan.by_row)
         for site in ranges:
             readers = {name for name, sites in products.items() if sites == (site,) and name in self.weights}
-            found = {self.activations.get(name) for name in readers}
-            multiplier = found.pop() if len(found) == 1 else None
+            read_ranges = {self.activations.get(name) for name in readers}
+            multiplier = read_ranges.pop() if len(read_ranges) == 1 else None
             if multiplier is None:
                 by_row |= readers
             else:

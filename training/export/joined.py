@@ -40,14 +40,14 @@ def joined_graph(kind: str, members: Sequence[MemberGraph]) -> ModelProto:
     result = ModelProto()
     result.CopyFrom(members[0].model)
     notes = [{entry.key: entry.value for entry in member.model.metadata_props} for member in members]
-    kept = {WEIGHT_BITS: "8"} if any(WEIGHT_BITS in each for each in notes) else {}
+    kept = {WEIGHT_BITS: "8"} if any(WEIGHT_BITS in note for note in notes) else {}
     graphs = [_named(number, member) for number, member in enumerate(members)]
     shares = [member.share for member in members]
     if kind == "encoder":
         _join(graphs, [name for graph in graphs[1:] for name in _outputs(graph)])
     elif kind == "decoder":
-        if any(SCORED in each or _scores_a_part(graph) for each, graph in zip(notes, graphs, strict=True)):
-            kept[SCORED] = _score_the_same(graphs, [each.get(SCORED) for each in notes])
+        if any(SCORED in note or _scores_a_part(graph) for note, graph in zip(notes, graphs, strict=True)):
+            kept[SCORED] = _score_the_same(graphs, [note.get(SCORED) for note in notes])
         _join_scores(graphs, "next_", shares)
     else:
         _join_scores(graphs, "_attention", shares)
@@ -98,9 +98,9 @@ def _consumers(graph: GraphProto, name: str) -> list[NodeProto]:
     return [node for node in graph.node if name in node.input]
 
 
-def _replace(nodes: Iterable[NodeProto], name: str, other: str) -> None:
+def _replace(nodes: Iterable[NodeProto], name: str, replacement: str) -> None:
     for node in nodes:
-        node.input[:] = [other if each == name else each for each in node.input]
+        node.input[:] = [replacement if input_name == name else input_name for input_name in node.input]
 
 
 def _join(graphs: Sequence[GraphProto], outputs: Sequence[str] = ()) -> None:
@@ -221,7 +221,7 @@ def _join_loops(loops: Sequence[NodeProto], shares: Sequence[float]) -> None:
         _rename(theirs, partial(_other_name, names))
         bodies.append(theirs)
         first.input.append(loop.input[_ROWS])
-    scores = [_output_scores(each) for each in bodies]
+    scores = [_output_scores(body) for body in bodies]
     _join(bodies)
     _average(body, scores, shares)
     _remove_unused(body)

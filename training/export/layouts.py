@@ -69,13 +69,13 @@ def _transformer(config: TransformerConfig) -> Layout:
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         cross = ["cross.query", "cross.key_value", "cross.output"] if side == "decoder" else []
         for name in (f"{side}.{i}" for i in range(layers)):
-            own = f"{name}.{past_layer(config, side)}"
-            if own.endswith("ssru"):
-                candidate = linear(f"{own}.candidate", config.width, biased=False)
-                matrices[f"{own}.gates"] = [candidate, linear(f"{own}.forget")]
+            prefix = f"{name}.{past_layer(config, side)}"
+            if prefix.endswith("ssru"):
+                candidate = linear(f"{prefix}.candidate", config.width, biased=False)
+                matrices[f"{prefix}.gates"] = [candidate, linear(f"{prefix}.forget")]
             else:
-                matrices[f"{own}.qkv"] = [linear(f"{own}.query", config.width), linear(f"{own}.key_value")]
-                matrices[f"{own}.output"] = [linear(f"{own}.output")]
+                matrices[f"{prefix}.qkv"] = [linear(f"{prefix}.query", config.width), linear(f"{prefix}.key_value")]
+                matrices[f"{prefix}.output"] = [linear(f"{prefix}.output")]
             for part in (*cross, "feed_forward.inner", "feed_forward.outer"):
                 matrices[f"{name}.{part}"] = [linear(f"{name}.{part}")]
     norms = [f"{norm}.{part}" for side in ("encoder", "decoder") for norm in norm_names(config, side)
@@ -156,11 +156,11 @@ def _query(config: BahdanauConfig) -> list[Part]:
 
 def _energies(config: BahdanauConfig) -> dict[str, str]:
     """Return the vectors of attention: their names in the graphs, with the network's own names."""
-    found = {}
+    energies = {}
     if config.attention != "none" and config.score == "additive":
-        found["attention.score.energy"] = "attention.score.energy.weight"
+        energies["attention.score.energy"] = "attention.score.energy.weight"
     if config.attention != "none" and config.score == "concat":
-        found |= {QUERY_ENERGY: "attention.score.query.weight", KEY_ENERGY: "attention.score.key.weight"}
+        energies |= {QUERY_ENERGY: "attention.score.query.weight", KEY_ENERGY: "attention.score.key.weight"}
     if config.attention == "local":
-        found["attention.centre.energy"] = "attention.centre.energy.weight"
-    return found
+        energies["attention.centre.energy"] = "attention.centre.energy.weight"
+    return energies

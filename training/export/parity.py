@@ -60,13 +60,13 @@ def check_parity(
     model = replace(model, max_tokens=min(model.max_tokens, limits.longest))  # caches need no room for longer sentences
     batches = parity_batches(pairs[: limits.pairs], model.max_tokens)
     forced = [original.reference(batch, exported.float_bias) for batch in batches]
-    own = forced if exported.float_bias is None else [original.reference(batch) for batch in batches]
+    expected = forced if exported.float_bias is None else [original.reference(batch) for batch in batches]
     for precision, folder in exported.folders.items():
         if precision == "fp16":
             results += _half(original, folder, exported.read, list(zip(batches, forced, strict=True)), limits)
         else:
             gate = _Gate(original, model, precision, forced[0].vocabulary, exported)
-            stepped = forced if precision == "fp32" and folder != exported.own_steps else own
+            stepped = forced if precision == "fp32" and folder != exported.own_steps else expected
             results += gate.compare(batches, forced, stepped, limits)
     if not all(result.passed for result in results):
         raise ParityError(f"The graphs and {original.name} disagree; nothing was exported.\n" + parity_table(results))
@@ -199,8 +199,8 @@ class _Gate:
         for row in range(min(2, len(batch.source))):
             source, target = int(batch.source_lengths[row]), int(batch.target_lengths[row])
             single = _as_served([batch.source[row, :source]], [batch.target_out[row, :target]])
-            own = force(self._forced, single)
-            yield float(np.abs(own["logprobs"][0] - result["logprobs"][row, :target]).max())
+            alone = force(self._forced, single)
+            yield float(np.abs(alone["logprobs"][0] - result["logprobs"][row, :target]).max())
             cross = result["cross_attention"][row, ..., :target, :source]
-            yield float(np.abs(own["cross_attention"][0, ..., :source] - cross).max())
+            yield float(np.abs(alone["cross_attention"][0, ..., :source] - cross).max())
             yield float(np.abs(self._step(single)[0][0] - stepped[row, :target]).max())

@@ -99,7 +99,7 @@ def make_plan(
     parts = {site for sites in products.values() if len(sites) > 1 for site in sites}
     ranges = {site: choose_range(values, site in parts) for site, values in samples.items()}
     if not text_seen:
-        ranges = {site: Range(each.scale * UNSEEN_MARGIN, each.zero) for site, each in ranges.items()}
+        ranges = {site: Range(measured.scale * UNSEEN_MARGIN, measured.zero) for site, measured in ranges.items()}
     able = {name: sites[0] for name, sites in products.items() if len(sites) == 1 and name in parameters.matrices}
     by_row = {
         name
@@ -226,7 +226,7 @@ class RowSample:
         return self._smallest()[1]
 
     def _smallest(self) -> tuple[npt.NDArray[np.float64], Floats]:
-        numbers, rows = (np.concatenate(each) for each in zip(*self._parts, strict=True))
+        numbers, rows = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         kept = numbers.argsort()[:_ROWS]
         return numbers[kept], rows[kept]
 

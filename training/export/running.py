@@ -38,10 +38,10 @@ def add_running(folder: Path) -> bool:
     """
     document = _document(folder)
     if "members" in document:
-        members = [load_bundle(folder.parent / each["name"]) for each in document["members"]]
+        members = [load_bundle(folder.parent / member["name"]) for member in document["members"]]
         for named, member in zip(document["members"], members, strict=True):
             named["digest"] = member.digest
-        manifest = parse_ensemble(document, [each.manifest for each in members])
+        manifest = parse_ensemble(document, [member.manifest for member in members])
     else:
         manifest = parse_manifest(document)
     if ON_GPU not in manifest.graphs:

@@ -61,8 +61,8 @@ class Stepper:
             feeds[SHORTLIST] = np.tile(self._listed, (len(source), 1))
         encoded = run(self._encoder, feeds)
         self._past = 0
-        wanted = {value.name for value in self._decoder.get_inputs()}
-        self._constant = {name: array for name, array in encoded.items() if name in wanted}
+        inputs = {value.name for value in self._decoder.get_inputs()}
+        self._constant = {name: array for name, array in encoded.items() if name in inputs}
         self._constant["source_lengths"] = lengths
         self._state = {}
         for name, axes in self._graphs.state:

@@ -55,8 +55,8 @@ class Shortlist:
 
     def write(self, path: Path) -> None:
         """Write one .npz with the tokens of sentences' own lists, without those that steps score for every sentence."""
-        own = np.where(np.isin(self.likely, self.always), PAD, self.likely).astype(np.uint16)
-        write_shortlist(path, own)
+        rest = np.where(np.isin(self.likely, self.always), PAD, self.likely).astype(np.uint16)
+        write_shortlist(path, rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +164,12 @@ def train_lexicon(
     keys = np.concatenate([(s[None, :] * vocabulary + t[:, None]).ravel().astype(np.uint32) for s, t in pairs])
     widths = np.concatenate([np.full(len(t), len(s)) for s, t in zip(sources, targets, strict=True)])
     first = np.concatenate([[0], np.cumsum(widths)[:-1]])
-    known, place = np.unique(keys, return_inverse=True)
-    source, target = np.divmod(known.astype(np.int64), vocabulary)
-    weight = np.ones(len(known))
+    distinct, place = np.unique(keys, return_inverse=True)
+    source, target = np.divmod(distinct.astype(np.int64), vocabulary)
+    weight = np.ones(len(distinct))
     for _ in range(_ROUNDS):
         share = weight[place]
         share /= np.repeat(np.add.reduceat(share, first), widths)
-        counts = np.bincount(place, share, minlength=len(known))
+        counts = np.bincount(place, share, minlength=len(distinct))
         weight = counts / np.bincount(source, counts, minlength=vocabulary)[source]
     return source, target, weight

@@ -63,12 +63,12 @@ class NetworkOriginal:
             yield
             return
         parameter = self._network.get_parameter("output_bias")
-        own = parameter.data
+        values = parameter.data
         parameter.data = torch.from_numpy(bias)
         try:
             yield
         finally:
-            parameter.data = own
+            parameter.data = values
 
 
 def torch_reference(network: Network, batch: Batch) -> Reference:

@@ -41,13 +41,13 @@ class AddOptions:
 
 def read_model(path: Path, options: ReadOptions, readers: Mapping[Format, Reader] = READERS) -> ImportedModel:
     """Read a downloaded model of any format; raises ImportRefused in one sentence for what cannot be imported."""
-    found = format_of(path)
-    if found not in readers:
+    file_format = format_of(path)
+    if file_format not in readers:
         raise ImportRefused(
             f"{path}: it is a checkpoint of PyTorch, which is read in the training environment: "
             f"python -m training import {path} --output models/{path.resolve().name}"
         )
-    return readers[found](path, options)
+    return readers[file_format](path, options)
 
 
 def add_model(path: Path, models: Path, options: AddOptions) -> tuple[Path, ImportedModel]:

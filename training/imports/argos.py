@@ -71,10 +71,10 @@ def installed_packages() -> list[Path]:
     folder = Path(os.environ.get("ARGOS_PACKAGES_DIR") or Path(data) / "argos-translate" / "packages")
     if not folder.is_dir():
         raise ImportRefused(f"{folder}: there are no installed packages; set ARGOS_PACKAGES_DIR to where they are")
-    found = sorted(path for path in folder.iterdir() if (path / METADATA).is_file() and (path / "model").is_dir())
-    if not found:
+    folders = sorted(path for path in folder.iterdir() if (path / METADATA).is_file() and (path / "model").is_dir())
+    if not folders:
         raise ImportRefused(f"{folder}: it holds no packages with a {METADATA} and a model; set ARGOS_PACKAGES_DIR")
-    return found
+    return folders
 
 
 @contextmanager
@@ -85,10 +85,10 @@ def unpacked(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="argos-") as name:
         target = Path(name)
         if path.is_dir():
-            for wanted in _WANTED:
-                if (path / wanted).is_file():
-                    (target / wanted).parent.mkdir(exist_ok=True)
-                    shutil.copy(path / wanted, target / wanted)
+            for entry in _WANTED:
+                if (path / entry).is_file():
+                    (target / entry).parent.mkdir(exist_ok=True)
+                    shutil.copy(path / entry, target / entry)
         else:
             _unpack(path, target)
         yield target

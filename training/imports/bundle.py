@@ -81,7 +81,7 @@ def _without_gate(card: Card, error: ParityError) -> Card:
 
 def _require_disk(needed: int, out_dir: Path) -> None:
     """Raise ImportRefused if a folder has not enough room for the float graphs, or for the bundle."""
-    models = next(each for each in out_dir.absolute().parents if each.exists())
+    models = next(parent for parent in out_dir.absolute().parents if parent.exists())
     for folder, what in ((Path(tempfile.gettempdir()), "TMPDIR"), (models, "another folder of models")):
         free = shutil.disk_usage(folder).free
         if free < needed:

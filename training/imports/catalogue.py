@@ -61,7 +61,7 @@ class Address:
     def size(self, model: ListedModel) -> int | None:
         """Return the bytes that the list or the server says."""
         sizes = [
-            self._downloader.size(each.base + each.path) if each.size is None else each.size for each in model.files
+            self._downloader.size(file.base + file.path) if file.size is None else file.size for file in model.files
         ]
         return None if None in sizes else sum(size for size in sizes if size)
 
@@ -80,16 +80,16 @@ class Folder:
 
     def models(self) -> list[ListedModel]:
         """Return the models of all lists in the folder."""
-        found: list[ListedModel] = []
+        listed: list[ListedModel] = []
         refused = ImportRefused(f"{self._where}: there is no such file or folder with lists (.json) of models")
         for path in self._lists:
             try:
-                found += read_list(_parsed(path.read_bytes(), str(path)), str(path))
+                listed += read_list(_parsed(path.read_bytes(), str(path)), str(path))
             except ImportRefused as error:
                 refused = error
-        if not found:
+        if not listed:
             raise refused
-        return found
+        return listed
 
     def size(self, model: ListedModel) -> int | None:
         """Return the bytes of the files in the folder."""

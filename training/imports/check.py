@@ -117,7 +117,7 @@ def check(bundle: Path, model: ImportedModel, engine: Engine | None, text: TestT
         stated = {f"{name}, stated by its authors": score for name, score in model.origin.stated.items()}
     if text.references is not None:
         figures += [Comparison(name, score) for name, score in stated.items()]
-    known = next((score for name, score in stated.items() if "bleu" in name.lower()), None)
+    stated_bleu = next((score for name, score in stated.items() if "bleu" in name.lower()), None)
     most = LOST_BLEU if engine else LOST_BLEU + ROUNDED
     pair = model.source_languages[0], model.targets[0].language
     for precision in LIMITS:
@@ -130,8 +130,8 @@ def check(bundle: Path, model: ImportedModel, engine: Engine | None, text: TestT
         if text.references is not None:
             figures.append(Comparison("BLEU, values=off", score := bleu(ours, text.references), precision))
             figures.append(Comparison("BLEU, as served by default", bleu(served, text.references), precision))
-            if known is not None:
-                figures.append(Comparison("BLEU lost, values=off", known - score, precision, at_most=most))
+            if stated_bleu is not None:
+                figures.append(Comparison("BLEU lost, values=off", stated_bleu - score, precision, at_most=most))
     _write_verdict(bundle, engine.name if engine else STATED, pair[1], len(text.texts), figures)
     return figures
 
@@ -181,7 +181,7 @@ class _OfEngine:
     def against(self, ours: Sequence[str], served: Sequence[str], precision: Precision) -> Iterator[Comparison]:
         """Compare our translations with the original's."""
         limits, theirs = LIMITS[precision], self.translations
-        equal = [_share(one == other for one, other in zip(some, theirs, strict=True)) for some in (ours, served)]
+        equal = [_share(one == second for one, second in zip(some, theirs, strict=True)) for some in (ours, served)]
         yield Comparison("equal translations, values=off", equal[0], precision, at_least=limits.equal)
         lower = _share(self._is_lower(*row) for row in zip(self.texts, ours, theirs, strict=True))
         yield Comparison("… lower score than the original's own", lower, precision, at_most=limits.lower)

@@ -162,7 +162,7 @@ def _text(file: BinaryIO) -> str:
 def ctranslate2_state(file: ModelFile, network: TransformerConfig, rows: Rows, where: Path) -> StateArrays:
     """Return our state dict; raises ImportRefused if a tensor is missing or left over."""
     kept = {name: array for name, array in file.weights.items() if "position_encodings" not in name}
-    for name in [each for each in kept if "/self_attention/linear_0/" in each]:  # query, key and value in one
+    for name in [query for query in kept if "/self_attention/linear_0/" in query]:  # query, key and value in one
         joined = kept.pop(name)
         for part, place in (("query", slice(0, network.width)), ("key_value", slice(network.width, None))):
             kept[name.replace("linear_0", part)] = joined[place]
@@ -195,4 +195,4 @@ def _names(side: str, number: int, block: str) -> BlockNames:
         parts = {"query": "query", "key_value": "key_value", "output": "linear_1"}
     else:
         name, parts = f"{layer}/attention", {"query": "linear_0", "key_value": "linear_1", "output": "linear_2"}
-    return BlockNames({ours: [f"{name}/{each}/{{}}"] for ours, each in parts.items()}, f"{name}/layer_norm/{{}}")
+    return BlockNames({ours: [f"{name}/{layer}/{{}}"] for ours, layer in parts.items()}, f"{name}/layer_norm/{{}}")

@@ -34,7 +34,7 @@ def position_array(weights: Mapping[str, Array], width: int, where: Path) -> Arr
     """
     if known_layout(weights, width) is not None:
         return None
-    found = _stored_positions(weights) or [sinusoidal_table(LONGEST + 1, width, "marian")[1:]]
-    if not all(np.array_equal(found[0], table) for table in found):
+    positions = _stored_positions(weights) or [sinusoidal_table(LONGEST + 1, width, "marian")[1:]]
+    if not all(np.array_equal(positions[0], table) for table in positions):
         raise ImportRefused(f"{where}: encoder and decoder have different positions; one table of both can be imported")
-    return found[0][:LONGEST]
+    return positions[0][:LONGEST]

@@ -158,10 +158,10 @@ class Downloader:
         if url.scheme != "https":
             raise ImportRefused(f"{url}: it is not fetched, because it is no HTTPS and not the server of the list")
         try:
-            found = {str(entry[4][0]) for entry in socket.getaddrinfo(url.host, url.port or 443)}
+            addresses = {str(entry[4][0]) for entry in socket.getaddrinfo(url.host, url.port or 443)}
         except OSError:
             return  # behind a proxy names may be unknown here; without one, the request fails
-        if not all(ipaddress.ip_address(each.partition("%")[0]).is_global for each in found):
+        if not all(ipaddress.ip_address(address.partition("%")[0]).is_global for address in addresses):
             raise ImportRefused(f"{url}: it is not fetched, because it is an address of the local network")
 
 

@@ -107,20 +107,20 @@ def _stated(metadata: Mapping[str, Any]) -> dict[str, float]:
 
 def _only_file(folder: Path, pattern: str) -> Path:
     """Return the one file of this name, packed or not; raises ImportRefused if there is none, or a choice."""
-    found = next((some for ending in ("", ".gz", ".zst") if (some := [*folder.glob(pattern + ending)])), [])
-    if len(found) != 1:
+    file = next((some for ending in ("", ".gz", ".zst") if (some := [*folder.glob(pattern + ending)])), [])
+    if len(file) != 1:
         raise ImportRefused(
-            f"{folder}: it has {len(found)} files {pattern}, {pattern}.gz or {pattern}.zst; one is needed"
+            f"{folder}: it has {len(file)} files {pattern}, {pattern}.gz or {pattern}.zst; one is needed"
         )
-    return found[0]
+    return file[0]
 
 
 def _languages(model: Path, metadata: Mapping[str, Any], options: ReadOptions) -> tuple[str, str]:
     named = _PAIR.match(model.name)
     source = *options.source, metadata.get("sourceLanguage"), named and named[1]
     target = *options.target, metadata.get("targetLanguage"), named and named[2]
-    one, other = (language_tag(next(filter(None, codes), ""), str(model)) for codes in (source, target))
-    return one, other
+    one, second = (language_tag(next(filter(None, codes), ""), str(model)) for codes in (source, target))
+    return one, second
 
 
 def _vocabulary_paths(folder: Path) -> list[Path]:

@@ -212,10 +212,10 @@ def _options(data: bytes, path: Path) -> dict[str, Any]:
 
 def _multiplier(name: str, values: Array, path: Path) -> float:
     """Return the one number of an item; it must be a multiplier."""
-    found = float(values.reshape(-1)[0])
-    if values.size != 1 or not found > 0:
-        _refuse(path, f"{name} has {values.size} numbers, the first {found:g}; one number above 0 is needed")
-    return found
+    multiplier = float(values.reshape(-1)[0])
+    if values.size != 1 or not multiplier > 0:
+        _refuse(path, f"{name} has {values.size} numbers, the first {multiplier:g}; one number above 0 is needed")
+    return multiplier
 
 
 def _tensor(
@@ -229,8 +229,8 @@ def _tensor(
     count = math.prod(shape)
     needed = {_FLOAT: 4 * count, _INTGEMM8: count + 4}.get(kind)
     if needed is None:
-        known = _KNOWN_TYPES.get(kind, f"of the unknown type 0x{kind:x}")
-        _refuse(path, f"{name} is {known}; float32 and intgemm8 can be imported")
+        type_name = _KNOWN_TYPES.get(kind, f"of the unknown type 0x{kind:x}")
+        _refuse(path, f"{name} is {type_name}; float32 and intgemm8 can be imported")
     if not needed <= len(data) < needed + _ALIGNMENT:
         _refuse(path, f"{name} has {len(data)} bytes, but its shape {shape} needs {needed}")
     multiplier = None

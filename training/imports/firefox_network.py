@@ -48,10 +48,10 @@ def network_of(file: MarianFile, where: Path) -> TransformerConfig:
     options = file.options
     for name, accepted in _REQUIRED.items():
         if options.get(name) not in accepted:
-            known = " or ".join(map(repr, accepted))
-            raise ImportRefused(f"{where}: {name} is {options.get(name)!r}; {known} can be imported")
-    for name, other in _AS_ENCODER.items():
-        if options.get(name, 0) not in (0, options.get(other)):
+            choices = " or ".join(map(repr, accepted))
+            raise ImportRefused(f"{where}: {name} is {options.get(name)!r}; {choices} can be imported")
+    for name, counterpart in _AS_ENCODER.items():
+        if options.get(name, 0) not in (0, options.get(counterpart)):
             raise ImportRefused(f"{where}: {name} is {options[name]!r}; 0, as in the encoder, can be imported")
     for name, value in options.items():
         if value and name not in {*_REQUIRED, *_READ, *_AS_ENCODER, *_WITHOUT_EFFECT}:
@@ -116,10 +116,10 @@ def firefox_multipliers(file: MarianFile, network: TransformerConfig, rows: Rows
     """Return the multipliers of the file's integers, and of the activations that they are multiplied by."""
     target, source = ("Wemb", "Wemb") if network.share_embeddings else ("decoder_Wemb", "encoder_Wemb")
     weights = _of_columns(file.weights, file, network, rows, where)
-    for ours, theirs, each in ((EMBEDDING, target, rows[1]), (SOURCE_EMBEDDING, source, rows[0])):
+    for ours, theirs, row in ((EMBEDDING, target, rows[1]), (SOURCE_EMBEDDING, source, rows[0])):
         if theirs in file.weights:
             scaled = np.float32(file.weights[theirs]) / np.float32(embedding_scale(network))
-            weights[ours] = np.full(len(each), scaled)
+            weights[ours] = np.full(len(row), scaled)
     inputs = _of_columns(file.activations, file, network, rows, where)
     activations = {name: columns[0] for name, columns in inputs.items() if np.ptp(columns) == 0}
     if (output := file.activations.get("none", file.activations.get(target))) is not None:
@@ -134,7 +134,7 @@ def _of_columns(
     tensors = {name: np.full_like(array, numbers.get(name, np.nan)) for name, array in file.tensors.items()}
     state = firefox_state(replace(file, tensors=tensors), network, rows, where)
     columns = {name: matrix.weight[0] for name, matrix in layout_of(network).parameters(state).matrices.items()}
-    return {name: each for name, each in columns.items() if np.isfinite(each).all()}
+    return {name: scale for name, scale in columns.items() if np.isfinite(scale).all()}
 
 
 class _Tensors(TensorReader):
@@ -159,5 +159,5 @@ def _names(side: str, number: int, block: str) -> BlockNames:
         )
     name = f"{layer}_{'self' if block == 'attention' else 'context'}"
     parts = {"query": "q", "key_value": "kv", "output": "o"}
-    return BlockNames({ours: [f"{name}_{{}}{each}" for each in letters] for ours, letters in parts.items()},
+    return BlockNames({ours: [f"{name}_{{}}{letter}" for letter in letters] for ours, letters in parts.items()},
                       f"{name}_Wo_ln_{{}}")  # fmt: skip

@@ -76,22 +76,22 @@ class Offer:
 
 def offers(places: Sequence[Catalogue], warn: Callable[[str], None]) -> list[Offer]:
     """Return all models of catalogues; raises ImportRefused if none can be read."""
-    found: list[tuple[ListedModel, Catalogue]] = []
+    listed: list[tuple[ListedModel, Catalogue]] = []
     refused: list[str] = []
     for catalogue in places:
         try:
-            found += [(model, catalogue) for model in catalogue.models()]
+            listed += [(model, catalogue) for model in catalogue.models()]
         except ImportRefused as error:
             refused.append(str(error))
-    if not found:
+    if not listed:
         reasons = "; ".join(refused) or "it names nothing"
         raise ImportRefused(
             f"{reasons}. TRANSLUCENT_MODELS_INDEX names another address, or a folder with lists and files"
         )
     for reason in refused:
         warn(reason)
-    of = {id(model.weights): catalogue for model, catalogue in found}
-    return [Offer(model, of[id(model.weights)]) for model in merged([model for model, _ in found])]
+    of = {id(model.weights): catalogue for model, catalogue in listed}
+    return [Offer(model, of[id(model.weights)]) for model in merged([model for model, _ in listed])]
 
 
 def pairs_of(offered: Sequence[Offer]) -> dict[tuple[str, str], list[Offer]]:
@@ -105,22 +105,22 @@ def pairs_of(offered: Sequence[Offer]) -> dict[tuple[str, str], list[Offer]]:
     return dict(sorted(pairs.items()))
 
 
-def choose(offered: Sequence[Offer], source: str, target: str, wanted: Wanted, pivot: str | None) -> list[Offer]:
+def choose(offered: Sequence[Offer], source: str, target: str, query: Wanted, pivot: str | None) -> list[Offer]:
     """Return the model of a pair, or the two of its legs through the pivot language.
 
     Raises ImportRefused, with what there is, if no model fits.
     """
     asked = [language_tag(LANGUAGES.get(code, code), "models get") for code in (source, target)]
-    direct = _fitting(offered, asked[0], asked[1], wanted)
+    direct = _fitting(offered, asked[0], asked[1], query)
     if direct:
         return direct[:1]
-    legs = [_fitting(offered, *leg, wanted)[:1] for leg in ((asked[0], pivot), (pivot, asked[1]))] if pivot else []
+    legs = [_fitting(offered, *leg, query)[:1] for leg in ((asked[0], pivot), (pivot, asked[1]))] if pivot else []
     if legs and all(legs):
         return [offer for leg in legs for offer in leg]
     others = _fitting(offered, asked[0], asked[1], Wanted())
     if others:
-        known = ", ".join(str(offer.model) for offer in others)
-        raise ImportRefused(f"no such model from {source} to {target} is listed; there are: {known}")
+        choices = ", ".join(str(offer.model) for offer in others)
+        raise ImportRefused(f"no such model from {source} to {target} is listed; there are: {choices}")
     raise ImportRefused(
         f"no model from {source} to {target} is listed"
         + (f", nor both of {source}-{pivot} and {pivot}-{target}" if pivot and pivot not in asked else "")
@@ -128,31 +128,31 @@ def choose(offered: Sequence[Offer], source: str, target: str, wanted: Wanted, p
     )
 
 
-def into(offered: Sequence[Offer], target: str, wanted: Wanted) -> list[Offer]:
+def into(offered: Sequence[Offer], target: str, query: Wanted) -> list[Offer]:
     """Return the best model of each pair into a language; raises ImportRefused if there is none."""
     asked = language_tag(LANGUAGES.get(target, target), "models get")
     sources = [source for source, to in pairs_of(offered) if _same(asked, to)]
-    chosen = [offer for source in sources for offer in _fitting(offered, source, asked, wanted)[:1]]
+    chosen = [offer for source in sources for offer in _fitting(offered, source, asked, query)[:1]]
     if not chosen:
         raise ImportRefused(f"no model into {target} is listed; translucent models available shows all")
     return chosen
 
 
-def _fitting(offered: Sequence[Offer], source: str, target: str, wanted: Wanted) -> list[Offer]:
+def _fitting(offered: Sequence[Offer], source: str, target: str, query: Wanted) -> list[Offer]:
     """Return the models of a pair that the user may mean, those with the very tags first, then the best first."""
     fitting = [
         offer
-        for (one, other), some in pairs_of(offered).items()
-        if _same(source, one) and _same(target, other)
+        for (one, second), some in pairs_of(offered).items()
+        if _same(source, one) and _same(target, second)
         for offer in some
-        if wanted.architecture in (None, offer.model.architecture) and wanted.format in (None, offer.model.format)
+        if query.architecture in (None, offer.model.architecture) and query.format in (None, offer.model.format)
     ]
     return sorted(fitting, key=lambda offer: (offer.model.source, offer.model.target) != (source, target))
 
 
 def _same(asked: str, listed: str) -> bool:
-    one, other = langcodes.get(asked), langcodes.get(listed)
-    return one.language == other.language and langcodes.tag_distance(asked, listed) <= _CLOSE
+    one, second = langcodes.get(asked), langcodes.get(listed)
+    return one.language == second.language and langcodes.tag_distance(asked, listed) <= _CLOSE
 
 
 def is_installed(offer: Offer, models: Path, name: str | None = None) -> bool:
@@ -177,8 +177,8 @@ def get_model(offer: Offer, models: Path, options: AddOptions) -> tuple[Path, Im
             if not path.exists():
                 offer.catalogue.fetch(file, path)
         package = folder / _name(model, model.weights) if model.format == "argos" else folder
-        known = replace(options.known, source=(model.source,), target=(model.target,))
-        added = add_model(package, models, replace(options, known=known, listed=model))
+        read_options = replace(options.known, source=(model.source,), target=(model.target,))
+        added = add_model(package, models, replace(options, known=read_options, listed=model))
     shutil.rmtree(folder)
     with contextlib.suppress(OSError):
         folder.parent.rmdir()
@@ -194,8 +194,10 @@ def _name(model: ListedModel, file: ListedFile) -> str:
 @contextlib.contextmanager
 def _downloads(models: Path, model: ListedModel) -> Iterator[Path]:
     """Give the folder for the files of a model, to one process at a time."""
-    known = json.dumps([(file.kind, file.base, file.path, file.sha256, file.unpacked_sha256) for file in model.files])
-    folder = models / DOWNLOADS / hashlib.sha256(known.encode()).hexdigest()[:16]
+    description = json.dumps(
+        [(file.kind, file.base, file.path, file.sha256, file.unpacked_sha256) for file in model.files]
+    )
+    folder = models / DOWNLOADS / hashlib.sha256(description.encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         try:
@@ -206,7 +208,7 @@ def _downloads(models: Path, model: ListedModel) -> Iterator[Path]:
 
 
 def _require_disk(models: Path, needed: int) -> None:
-    place = next(each for each in (models.absolute(), *models.absolute().parents) if each.exists())
+    place = next(ancestor for ancestor in (models.absolute(), *models.absolute().parents) if ancestor.exists())
     free = shutil.disk_usage(place).free
     if free < needed:
         raise ImportRefused(

@@ -62,8 +62,8 @@ def _cached(name: str, revision: str | None) -> Path:
 
     for weights in (SAFETENSORS, "model-*.safetensors", PICKLE):
         try:
-            wanted = [*_SMALL, weights]
-            folder = Path(snapshot_download(name, revision=revision, allow_patterns=wanted, local_files_only=True))
+            names = [*_SMALL, weights]
+            folder = Path(snapshot_download(name, revision=revision, allow_patterns=names, local_files_only=True))
         except LocalEntryNotFoundError:
             continue
         if any(folder.glob(weights)):

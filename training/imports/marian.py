@@ -88,8 +88,8 @@ def network_of(config: Mapping[str, Any], positions: Positions, where: Path) -> 
     _refuse_other_networks(config, where)
     activation = str(config.get("activation_function"))
     if activation not in _ACTIVATIONS:
-        known = ", ".join(_ACTIVATIONS)
-        raise ImportRefused(f"{where}: activation_function is {activation!r}; {known} can be imported")
+        choices = ", ".join(_ACTIVATIONS)
+        raise ImportRefused(f"{where}: activation_function is {activation!r}; {choices} can be imported")
     sides = [("attention_heads", "heads"), ("ffn_dim", "feed_forward")]
     sizes = {}
     for theirs, ours in sides:
@@ -196,7 +196,7 @@ def _names(side: str, number: int, block: str) -> BlockNames:
             {"inner": [f"{layer}.fc1.{{}}"], "outer": [f"{layer}.fc2.{{}}"]}, f"{layer}.final_layer_norm.{{}}"
         )
     name = f"{layer}.{'self_attn' if block == 'attention' else 'encoder_attn'}"
-    query, key, value, output = ([f"{name}.{each}_proj.{{}}"] for each in ("q", "k", "v", "out"))
+    query, key, value, output = ([f"{name}.{role}_proj.{{}}"] for role in ("q", "k", "v", "out"))
     return BlockNames({"query": query, "key_value": [*key, *value], "output": output}, f"{name}_layer_norm.{{}}")
 
 

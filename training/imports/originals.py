@@ -48,7 +48,7 @@ class MarianEngine:
         """Return a translation of each text with these search settings, and otherwise the model's own."""
         import torch
 
-        found: list[str] = []
+        lines: list[str] = []
         for text in texts:
             ids = torch.tensor([[*self._prefix, *self.encode(text), self._model.config.eos_token_id]])
             with torch.no_grad():
@@ -62,21 +62,21 @@ class MarianEngine:
                     max_length=min(2 * ids.shape[1] + 10, 512),  # ours, the start, and the end that it forces
                     bad_words_ids=self._never,
                 )
-            found.append(self._tokenizer.decode(rows[0], skip_special_tokens=True))
-        return found
+            lines.append(self._tokenizer.decode(rows[0], skip_special_tokens=True))
+        return lines
 
     def score(self, source: Ids, target: Ids) -> Scored:
         """Return log-probabilities and cross-attention of a translation."""
         import torch
 
         with torch.no_grad():
-            found = self._model(
+            outputs = self._model(
                 input_ids=torch.tensor([list(source)]), labels=torch.tensor([list(target)]), output_attentions=True
             )
-        logits = found.logits[0]
+        logits = outputs.logits[0]
         logits[:, self._not_scored] = -1e9
         logprobs = logits.log_softmax(-1).gather(-1, torch.tensor(list(target))[:, None])[:, 0]
-        return Scored(logprobs.numpy(), torch.stack(found.cross_attentions, 1)[0].numpy())
+        return Scored(logprobs.numpy(), torch.stack(outputs.cross_attentions, 1)[0].numpy())
 
     def _plain(self, text: str) -> str:
         for normalizer in self._normalizers:
@@ -127,7 +127,7 @@ class Ctranslate2Engine:
         """
         sources = [self._source(self._cut(text)) for text in texts]
         order = sorted(range(len(texts)), key=lambda at: len(sources[at]))
-        found: dict[int, str] = {}
+        by_row: dict[int, str] = {}
         for length, same in itertools.groupby(order, key=lambda at: len(sources[at])):
             group = list(same)
             results = self._translator.translate_batch(
@@ -138,18 +138,18 @@ class Ctranslate2Engine:
                 disable_unk=True,
                 max_decoding_length=length_limit(length + self._appends_end, self._limit),
             )
-            found |= {
+            by_row |= {
                 at: str(self._decoder.decode(result.hypotheses[0])) for at, result in zip(group, results, strict=True)
             }
-        return [found[at] for at in range(len(texts))]
+        return [by_row[at] for at in range(len(texts))]
 
     def score(self, source: Ids, target: Ids) -> Scored:
         """Return the log-probabilities of a translation; the library does not give every head's attention."""
         pieces = [self._names[0][number] for number in source][self._has_begin :]
         if self._appends_end and pieces and pieces[-1] == self._end:
             pieces = pieces[:-1]
-        (found,) = self._translator.score_batch([pieces], [[self._names[1][number] for number in target[:-1]]])
-        return Scored(np.array(found.log_probs, np.float32), None)
+        (result,) = self._translator.score_batch([pieces], [[self._names[1][number] for number in target[:-1]]])
+        return Scored(np.array(result.log_probs, np.float32), None)
 
     def _source(self, pieces: Sequence[str]) -> list[str]:
         return [*self._prefix, *pieces, *([self._end] * self._needs_end)]

@@ -76,8 +76,8 @@ class ListedModel:
     @property
     def identity(self) -> dict[str, str]:
         """Return the entries of a card by which the same model is known again."""
-        known = {"architecture": self.architecture, "version": self.version, "variant": self.variant}
-        return {name: value for name, value in known.items() if value} | {"path": self.weights.path}
+        named = {"architecture": self.architecture, "version": self.version, "variant": self.variant}
+        return {name: value for name, value in named.items() if value} | {"path": self.weights.path}
 
     def __str__(self) -> str:
         parts = (self.format, self.architecture, self.variant, self.version)
@@ -111,15 +111,15 @@ def merged(models: Sequence[ListedModel]) -> list[ListedModel]:
     The first list that has a model says where its files are.
     """
     scores = {sha256: model.scores for model in models if model.scores and (sha256 := model.weights.unpacked_sha256)}
-    found: list[ListedModel] = []
+    kept: list[ListedModel] = []
     seen: set[tuple[str, str, str]] = set()
     for model in models:
         sha256 = model.weights.unpacked_sha256 or ""
-        known = model.source, model.target, sha256
-        if not sha256 or known not in seen:
-            found.append(replace(model, scores=model.scores or scores.get(sha256, {})))
-        seen.add(known)
-    return found
+        key = model.source, model.target, sha256
+        if not sha256 or key not in seen:
+            kept.append(replace(model, scores=model.scores or scores.get(sha256, {})))
+        seen.add(key)
+    return kept
 
 
 def best_first(models: Sequence[ListedModel]) -> list[ListedModel]:
@@ -132,8 +132,8 @@ def best_first(models: Sequence[ListedModel]) -> list[ListedModel]:
     metric = next((name for name in METRICS.values() if all(name in model.scores for model in firefox)), "")
 
     def key(model: ListedModel) -> tuple[Any, ...]:
-        known = model.architecture in ARCHITECTURES
-        rank = ARCHITECTURES.index(model.architecture) if known else -1
+        supported = model.architecture in ARCHITECTURES
+        rank = ARCHITECTURES.index(model.architecture) if supported else -1
         plain = model.released, not model.variant, model.format == "firefox"
         return *plain, model.scores.get(metric, 0.0), rank, model.numbers
 
@@ -177,7 +177,7 @@ def _of_registry(pairs: Mapping[str, Any], base: str, where: str) -> Iterator[Li
         ]  # fmt: skip
         sets = entry["metrics"] if isinstance(entry.get("metrics"), dict) else {}
         metrics: dict[str, Any] = next(
-            (found for name, found in sets.items() if name.startswith("flores") and isinstance(found, dict)), {}
+            (scores for name, scores in sets.items() if name.startswith("flores") and isinstance(scores, dict)), {}
         )
         scores = {METRICS[name]: float(value) for name, value in metrics.items()
                   if name in METRICS and isinstance(value, int | float)}  # fmt: skip

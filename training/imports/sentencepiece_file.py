@@ -106,8 +106,8 @@ def model_of_characters(vocabulary: Sequence[str]) -> SentencePieceModel | None:
 
 def missing_pieces(model: SentencePieceModel, vocabulary: Sequence[str]) -> list[str]:
     """Return the entries of a vocabulary that a text may hold but that this model does not cut texts into."""
-    known = {piece.text for piece in model.pieces}
-    return [name for name in vocabulary if name not in known and not _MARK.fullmatch(name)]
+    present = {piece.text for piece in model.pieces}
+    return [name for name in vocabulary if name not in present and not _MARK.fullmatch(name)]
 
 
 def model_of_vocabulary(model: SentencePieceModel, vocabulary: Sequence[str]) -> SentencePieceModel:

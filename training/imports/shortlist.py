@@ -67,16 +67,16 @@ def learn_import_shortlist(model: ImportedModel, graphs: FloatGraphs, pairs: Seq
     if len(model.targets) > 1:
         targets = ", ".join(target.language for target in model.targets)
         raise ImportRefused(f"a shortlist is for one target language, but the model has {targets}: choose with --to")
-    known = [(source, target) for source, target in pairs if source.strip() and target.strip()]
-    if len(known) < LEAST_PAIRS:
-        raise ImportRefused(f"the text for the shortlist has {len(known)} pairs; at least {LEAST_PAIRS} are needed")
-    step = max(10, len(known) // HELD_OUT)
-    learned, held = [pair for at, pair in enumerate(known) if at % step], known[::step][:HELD_OUT]
+    filled = [(source, target) for source, target in pairs if source.strip() and target.strip()]
+    if len(filled) < LEAST_PAIRS:
+        raise ImportRefused(f"the text for the shortlist has {len(filled)} pairs; at least {LEAST_PAIRS} are needed")
+    step = max(10, len(filled) // HELD_OUT)
+    learned, held = [pair for at, pair in enumerate(filled) if at % step], filled[::step][:HELD_OUT]
     shortlist = learn_shortlist([_encoded(model, learned)], [1.0], model.vocabulary_size, Sizes(), target_tokens(model))
     sources = encode_sources(model, [source for source, _ in held])
     allowed = [shortlist.allowed(source) for source in sources]
     plain, listed = (graphs.translate(sources, LONGEST, lists) for lists in (None, allowed))
-    changed = sum(one != other for one, other in zip(plain, listed, strict=True))
+    changed = sum(one != with_list for one, with_list in zip(plain, listed, strict=True))
     mean = float(np.mean([row.sum() for row in allowed]))
     return LearnedShortlist(shortlist, len(learned), len(sources), changed, mean)
 
@@ -85,7 +85,7 @@ def _encoded(model: ImportedModel, pairs: Sequence[Pair]) -> EncodedPairs:
     sides = []
     for place, side in enumerate((model.source, model.target)):
         encoded = side.tokenizer.encode_batch_fast([pair[place] for pair in pairs], add_special_tokens=False)
-        sides.append(encoded_side([each.ids for each in encoded]))
+        sides.append(encoded_side([encoding.ids for encoding in encoded]))
     return EncodedPairs(*sides)
 
 
@@ -100,7 +100,7 @@ def target_tokens(model: ImportedModel) -> TargetTokens:
     spelled = _spellings(model.source.tokenizer, model.target.tokenizer)
     copies: Tokens = np.full((model.vocabulary_size, MOST_COPIES), PAD, np.uint16)
     for number, ids in spelled.items():
-        kept = [each for each in ids if producible[each]][:MOST_COPIES]
+        kept = [token for token in ids if producible[token]][:MOST_COPIES]
         copies[number, : len(kept)] = kept
     return TargetTokens(copies, producible)
 

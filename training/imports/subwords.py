@@ -27,9 +27,11 @@ def library_tokenizer(
     ``names``: the piece of every id. ``unknown``: the id of what has no piece. ``opus_text``: normalise text as
     OPUS-MT does before SentencePiece sees it.
     """
-    known = {piece.text: piece for piece in model.pieces}
+    by_text = {piece.text: piece for piece in model.pieces}
     tokenizer = Tokenizer(
-        _unigram(model, names, known, unknown) if model.algorithm == "unigram" else _bpe(model, names, known, unknown)
+        _unigram(model, names, by_text, unknown)
+        if model.algorithm == "unigram"
+        else _bpe(model, names, by_text, unknown)
     )
     tokenizer.normalizer = _normalizer(model, opus_text)
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(
@@ -43,8 +45,8 @@ def library_tokenizer(
 
 def entry_names(model: SentencePieceModel, names: Sequence[str]) -> list[str]:
     """Return the library's name for every id: the piece itself, or an unreachable name where no text is cut into it."""
-    known = {piece.text: piece for piece in model.pieces}
-    return [name if _reachable(model, name, known.get(name)) else UNREACHABLE + name for name in names]
+    by_text = {piece.text: piece for piece in model.pieces}
+    return [name if _reachable(model, name, by_text.get(name)) else UNREACHABLE + name for name in names]
 
 
 def _reachable(model: SentencePieceModel, name: str, piece: Piece | None) -> bool:
@@ -54,13 +56,13 @@ def _reachable(model: SentencePieceModel, name: str, piece: Piece | None) -> boo
 
 
 def _unigram(
-    model: SentencePieceModel, names: Sequence[str], known: Mapping[str, Piece], unknown: int
+    model: SentencePieceModel, names: Sequence[str], by_text: Mapping[str, Piece], unknown: int
 ) -> models.Unigram:
     # SentencePiece takes the lowest score of ordinary pieces, less 10, for what is unknown; so does the library.
     lowest = min(piece.score for piece in model.pieces if piece.kind is PieceKind.NORMAL)
     entries = []
     for name, entry in zip(names, entry_names(model, names), strict=True):
-        piece = known.get(name)
+        piece = by_text.get(name)
         if piece is not None and piece.matches_text:
             score = piece.score
         else:  # what text is cut into although this model does not know it costs as much as what is unknown
@@ -69,28 +71,28 @@ def _unigram(
     return models.Unigram(entries, unk_id=unknown, byte_fallback=model.byte_fallback)
 
 
-def _bpe(model: SentencePieceModel, names: Sequence[str], known: Mapping[str, Piece], unknown: int) -> models.BPE:
+def _bpe(model: SentencePieceModel, names: Sequence[str], by_text: Mapping[str, Piece], unknown: int) -> models.BPE:
     entries = entry_names(model, names)
     vocabulary = {entry: number for number, entry in enumerate(entries)}
     return models.BPE(
         vocab=vocabulary,
-        merges=_merges(known),
+        merges=_merges(by_text),
         unk_token=entries[unknown],
         fuse_unk=True,
         byte_fallback=model.byte_fallback,
     )
 
 
-def _merges(known: Mapping[str, Piece]) -> list[tuple[str, str]]:
+def _merges(by_text: Mapping[str, Piece]) -> list[tuple[str, str]]:
     """Return the merges that a BPE model's scores stand for: the best piece first, its halves in order."""
     merges = []
-    for text, piece in known.items():
+    for text, piece in by_text.items():
         if not piece.matches_text:
             continue
         for cut in range(1, len(text)):
             left, right = text[:cut], text[cut:]
-            if left in known and right in known and known[left].matches_text and known[right].matches_text:
-                merges.append((-piece.score, -known[left].score, -known[right].score, left, right))
+            if left in by_text and right in by_text and by_text[left].matches_text and by_text[right].matches_text:
+                merges.append((-piece.score, -by_text[left].score, -by_text[right].score, left, right))
     return [(left, right) for *_, left, right in sorted(merges)]
 
 

@@ -51,17 +51,17 @@ class TensorReader:
 
     def table(self, *names: str) -> Array:
         """Return one table of which there may be several copies; raises ImportRefused when two of them differ."""
-        found = {name: array for name in names if (array := self.optional(name)) is not None}
-        if not found:
+        arrays = {name: array for name in names if (array := self.optional(name)) is not None}
+        if not arrays:
             self.refuse(f"the tensor {names[0]} is missing from the network")
-        first, *others = found
-        for other in others:
-            if not np.array_equal(found[first], found[other]):
+        first, *others = arrays
+        for alternative in others:
+            if not np.array_equal(arrays[first], arrays[alternative]):
                 self.refuse(
-                    f"{first} and {other} differ; models whose output layer is tied to the target's embeddings can be "
-                    "imported"
+                    f"{first} and {alternative} differ; models whose output layer is tied to the target's embeddings "
+                    "can be imported"
                 )
-        return found[first]
+        return arrays[first]
 
     def matrix(self, name: str, outputs: int, inputs: int) -> Array:
         """Return a matrix as [outputs, inputs]."""
@@ -74,10 +74,10 @@ class TensorReader:
     def linear(self, name: str, outputs: int, inputs: int) -> tuple[Array, Array]:
         """Return weight and bias of a linear map."""
         weight, bias = (name.format(part) for part in self.linear_parts)
-        found = self.matrix(weight, outputs, inputs)
+        product = self.matrix(weight, outputs, inputs)
         if self.biases_are_optional and bias not in self._tensors:
-            return found, np.zeros(outputs, np.float32)
-        return found, self.vector(bias, outputs)
+            return product, np.zeros(outputs, np.float32)
+        return product, self.vector(bias, outputs)
 
     def refuse(self, what: str) -> NoReturn:
         """Raise ImportRefused."""
@@ -100,14 +100,14 @@ def layers_of(config: TransformerConfig, reader: TensorReader, names: NamesOf) -
     ):
         for number in range(layers):
             for block in blocks:
-                known, ours = names(side, number, block), f"{side}.{number}.{block}"
-                for part, theirs in known.parts.items():
+                their_names, ours = names(side, number, block), f"{side}.{number}.{block}"
+                for part, theirs in their_names.parts.items():
                     # Keys and values may be one tensor.
                     outputs = {"inner": inner, "key_value": 2 * width // len(theirs)}.get(part, width)
-                    found = [reader.linear(name, outputs, inner if part == "outer" else width) for name in theirs]
-                    for kind, arrays in zip(("weight", "bias"), zip(*found, strict=True), strict=True):
+                    linears = [reader.linear(name, outputs, inner if part == "outer" else width) for name in theirs]
+                    for kind, arrays in zip(("weight", "bias"), zip(*linears, strict=True), strict=True):
                         state[f"{ours}.{part}.{kind}"] = np.concatenate(arrays)
-                put_norm(state, f"{ours}_frame.norm", reader, known.norm, width)
+                put_norm(state, f"{ours}_frame.norm", reader, their_names.norm, width)
     return state
 
 
@@ -132,8 +132,8 @@ def put_embeddings(
             reader.refuse(f"{names[0]} has the shape {table.shape}; (…, {width}) is needed")
         state[f"{name}.weight"] = np.concatenate([table, np.zeros((1, width), np.float32)])[ours]
         sizes.append(len(table))
-    found = reader.optional(bias)
-    whole = np.zeros(sizes[0], np.float32) if found is None else found.reshape(-1)
+    stored = reader.optional(bias)
+    whole = np.zeros(sizes[0], np.float32) if stored is None else stored.reshape(-1)
     if len(whole) != sizes[0]:
         reader.refuse(f"{bias} has the shape {whole.shape}; ({sizes[0]},) is needed")
     state["output_bias"] = np.append(whole, np.float32(0))[rows[1]]

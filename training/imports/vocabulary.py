@@ -38,14 +38,14 @@ class Vocabulary:
     def producible(self, model: SentencePieceModel) -> npt.NDArray[np.int64]:
         """Return the ids that a translation may hold: </s> and the pieces that text of this model is cut into."""
         cut = {piece.text for piece in model.pieces if piece.is_used}
-        known = [EOS, *(number for number, name in enumerate(self.names) if name in cut and self._has_row(number))]
-        return np.array(sorted(set(known)), np.int64)
+        numbers = [EOS, *(number for number, name in enumerate(self.names) if name in cut and self._has_row(number))]
+        return np.array(sorted(set(numbers)), np.int64)
 
     def scored(self) -> npt.NDArray[np.int64]:
         """Return the ids that the original scores as we do: </s>, and all that have a row of their own."""
-        own = ~np.isin(self.rows, self.rows[[PAD, BOS, UNK]])
-        own[EOS] = True
-        return np.flatnonzero(own)
+        mask = ~np.isin(self.rows, self.rows[[PAD, BOS, UNK]])
+        mask[EOS] = True
+        return np.flatnonzero(mask)
 
     def _has_row(self, number: int) -> bool:
         return number not in (PAD, BOS, UNK) and bool(self.rows[number] != self.rows[UNK])
@@ -94,16 +94,16 @@ def renumber(
     ``rows``: how many the checkpoint's table has. ``models``: the SentencePiece models that cut texts into its pieces.
     Raises ImportRefused for a vocabulary without special pieces, with ids that the table has no row for, or too large.
     """
-    wanted = [special.pad, special.eos, special.unk]
-    for name in wanted:
+    leading = [special.pad, special.eos, special.unk]
+    for name in leading:
         if name not in pieces:
             raise ImportRefused(f"{where}: {name} is missing from the vocabulary")
     if max(pieces.values()) >= rows:
         raise ImportRefused(f"{where}: it has ids up to {max(pieces.values())}, but the network has {rows} embeddings")
     if special.begin is not None and not 0 <= special.begin < rows:
         raise ImportRefused(f"{where}: the decoder starts with id {special.begin}, but there are {rows} embeddings")
-    own = set(wanted)
-    rest = sorted((number, name) for name, number in pieces.items() if name not in own)
+    placed = set(leading)
+    rest = sorted((number, name) for name, number in pieces.items() if name not in placed)
     texts = {piece.text for model in models for piece in model.pieces if piece.is_used}
     extra = sorted(texts - set(pieces))
     pad = pieces[special.pad]

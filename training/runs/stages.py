@@ -54,15 +54,15 @@ def origin(folder: Path) -> Stage:
     content = json.loads(manifest.read_text(encoding="utf-8"))
     card = content["card"]
     if "imported" in card:  # what is made from it has its licence
-        known = {"imported": card["imported"]["name"], "licence": card["data"][0]["licence"]}
+        stated = {"imported": card["imported"]["name"], "licence": card["data"][0]["licence"]}
     else:
-        known = {"git_revision": card["git_revision"]}
-    return {"bundle": content["name"], "version": content["version"], **known}
+        stated = {"git_revision": card["git_revision"]}
+    return {"bundle": content["name"], "version": content["version"], **stated}
 
 
 def extend(stages: list[Stage], stage: Stage) -> list[Stage]:
     """Return the stages with one more; earlier ones that it repeats (after a kill, for example) end where it begins."""
-    kept = [other for other in stages if other["from_update"] < stage["from_update"]]
+    kept = [earlier for earlier in stages if earlier["from_update"] < stage["from_update"]]
     if kept and (kept[-1]["to_update"] is None or kept[-1]["to_update"] > stage["from_update"]):
         kept = [*kept[:-1], {**kept[-1], "to_update": stage["from_update"]}]
     return [*kept, stage]

@@ -48,8 +48,8 @@ class Classifier(nn.Module):
 
     def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Encoded]:
         """Return logits [B, 2] and what the encoder found."""
-        found: Encoded = self.encoder(self.dropout(self.embedding(ids)), lengths)
-        return self.output(self.dropout(found.vector)), found
+        encoded: Encoded = self.encoder(self.dropout(self.embedding(ids)), lengths)
+        return self.output(self.dropout(encoded.vector)), encoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +76,13 @@ def read_reviews(folder: Path, max_words: int) -> dict[str, list[Review]]:
     """
     if (folder / "train" / "pos").is_dir():
         train, test = (_imdb(folder / part, max_words) for part in ("train", "test"))
-        found = {"train": [each for i, each in enumerate(train) if i % 10], "dev": train[::10], "test": test}
+        splits = {"train": [review for i, review in enumerate(train) if i % 10], "dev": train[::10], "test": test}
     else:
-        found = {part: _table(folder, part, max_words) for part in PARTS}
-    for part, reviews in found.items():
+        splits = {part: _table(folder, part, max_words) for part in PARTS}
+    for part, reviews in splits.items():
         if {label for label, _ in reviews} != {0, 1}:
             raise ValueError(f"{folder}: the {part} part needs reviews of both kinds, 0 and 1")
-    return found
+    return splits
 
 
 def _table(folder: Path, part: str, max_words: int) -> list[Review]:
@@ -147,8 +147,8 @@ def train(name: str, data: Data, shown: Sequence[str], seed: int, options: Optio
         began = time.process_time()
         network.train()
         for ids, lengths, labels in data.batches("train", options.batch, order):
-            logits, found = network(ids, lengths)
-            loss = nn.functional.cross_entropy(logits, labels) + found.penalty
+            logits, encoding = network(ids, lengths)
+            loss = nn.functional.cross_entropy(logits, labels) + encoding.penalty
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -157,8 +157,8 @@ def train(name: str, data: Data, shown: Sequence[str], seed: int, options: Optio
         if development > best[0]:
             best = (development, accuracy(network, data, "test"), epoch)
             attended = [attended_words(network, data, text.split()) for text in shown]
-    own = sum(p.numel() for part in (network.encoder, network.output) for p in part.parameters())
-    return Result(name, seed, best[1], best[2], seconds / options.epochs, own, attended)
+    size = sum(p.numel() for part in (network.encoder, network.output) for p in part.parameters())
+    return Result(name, seed, best[1], best[2], seconds / options.epochs, size, attended)
 
 
 @torch.inference_mode()
@@ -184,13 +184,22 @@ def summary(results: Sequence[Result]) -> str:
     """Return the table of all encoders, a mean over the seeds."""
     rows = []
     for name in dict.fromkeys(result.encoder for result in results):
-        own = [result for result in results if result.encoder == name]
-        scores = [100 * result.accuracy for result in own]
-        spread = f" ± {stdev(scores):.1f}" if len(own) > 1 else ""
+        encoder_results = [result for result in results if result.encoder == name]
+        scores = [100 * result.accuracy for result in encoder_results]
+        spread = f" ± {stdev(scores):.1f}" if len(encoder_results) > 1 else ""
         path: str = ENCODERS[name]().path  # type: ignore[assignment]
-        attended = "; ".join(", ".join(words) for words in own[0].attended if words) or "all alike"
-        seconds = mean(result.seconds for result in own)
-        rows.append((name, f"{mean(scores):.1f}{spread}", f"{seconds:.1f}", path, f"{own[0].parameters:,}", attended))
+        attended = "; ".join(", ".join(words) for words in encoder_results[0].attended if words) or "all alike"
+        seconds = mean(result.seconds for result in encoder_results)
+        rows.append(
+            (
+                name,
+                f"{mean(scores):.1f}{spread}",
+                f"{seconds:.1f}",
+                path,
+                f"{encoder_results[0].parameters:,}",
+                attended,
+            )
+        )
     head = ("encoder", "accuracy, %", "seconds an epoch", "path between words", "parameters", "attends to (seed 1)")
     return markdown(head, rows)
 

@@ -17,8 +17,8 @@ Parameters = dict[str, torch.Tensor]
 
 def newest_checkpoint(folder: RunFolder) -> Path | None:
     """Return the whole checkpoint of the latest update, or None in a fresh folder."""
-    found = whole_checkpoints(folder)
-    return found[-1] if found else None
+    checkpoints = whole_checkpoints(folder)
+    return checkpoints[-1] if checkpoints else None
 
 
 def whole_checkpoints(folder: RunFolder) -> list[Path]:

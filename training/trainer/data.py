@@ -57,7 +57,7 @@ class PairData(lightning.LightningDataModule):
         self._corpora = [EncodedPairs.load(folder.corpus(c.name)) for c in recipe.corpora]
         guided = recipe.optimisation.guided_alignment is not None
         named = zip(recipe.corpora, self._corpora, strict=True)
-        self._links = [LinkTable.load(folder.links(c.name), own) for c, own in named] if guided else None
+        self._links = [LinkTable.load(folder.links(c.name), group) for c, group in named] if guided else None
         self._development = EncodedPairs.load(folder.development_pairs)
         self._drawn_before = Drawn(0, 0)
 

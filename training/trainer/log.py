@@ -123,8 +123,8 @@ class RunLog(Callback):
     def on_validation_end(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         """Write the development scores, those of each corpus last."""
         if trainer.is_global_zero and not trainer.sanity_checking:
-            each = sorted(name for name in trainer.callback_metrics if name.startswith("dev_bleu/"))
-            self._log.warning(self._line(trainer, "train_loss", "dev_loss", "dev_bleu", *each))
+            scores = sorted(name for name in trainer.callback_metrics if name.startswith("dev_bleu/"))
+            self._log.warning(self._line(trainer, "train_loss", "dev_loss", "dev_bleu", *scores))
 
 
 class Bar(Callback):

@@ -80,13 +80,13 @@ def sample_pieces(targets: Tensor, vocabulary: int, sampled: int) -> tuple[Tenso
     return pieces, counts[pieces]
 
 
-def guided_cross_entropy(weights: Tensor, wanted: Tensor) -> Tensor:
+def guided_cross_entropy(weights: Tensor, targets: Tensor) -> Tensor:
     """Return the mean cross-entropy, in nats, of attention rows and their targets, over rows with a target.
 
     weights [..., T, S] of one head; wanted [..., T, S], whose rows sum to one or zero (1909.02074, equation 4).
     """
-    linked = wanted.sum().clamp_min(1.0)
-    return -(wanted * weights.clamp_min(1e-9).log()).sum() / linked
+    linked = targets.sum().clamp_min(1.0)
+    return -(targets * weights.clamp_min(1e-9).log()).sum() / linked
 
 
 def reinforce_loss(choices: Choices, rewards: Tensor, valid: Tensor) -> Tensor:

@@ -156,13 +156,13 @@ class TranslationModule(lightning.LightningModule):
         sources = [self.tokenizer.encode(source).ids for _, source, _ in chosen]
         translated = search(self.network, sources, SearchOptions(beam_size=1, max_length=self.recipe.max_tokens))
         texts = [self.tokenizer.decode(hypotheses[0].ids) for hypotheses in translated]
-        found: dict[str, float] = {}
+        by_name: dict[str, float] = {}
         for name in ("", *dict.fromkeys(corpora)):
-            own = [i for i, (corpus, _, _) in enumerate(chosen) if name in ("", corpus)]
-            if own:
-                references = [[chosen[i][2] for i in own]]
-                found[name] = sacrebleu.corpus_bleu([texts[i] for i in own], references, lowercase=False).score
-        return found
+            places = [i for i, (corpus, _, _) in enumerate(chosen) if name in ("", corpus)]
+            if places:
+                references = [[chosen[i][2] for i in places]]
+                by_name[name] = sacrebleu.corpus_bleu([texts[i] for i in places], references, lowercase=False).score
+        return by_name
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """Return the recipe's optimiser with the paper's schedule (1706.03762, section 5.3)."""
@@ -171,7 +171,9 @@ class TranslationModule(lightning.LightningModule):
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimiser, lambda update: rate_factor(update, config, self.last_update)
         )
-        self._parts = [{key: value for key, value in own.items() if key != "params"} for own in optimiser.param_groups]
+        self._parts = [
+            {key: value for key, value in group.items() if key != "params"} for group in optimiser.param_groups
+        ]
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def _may_fuse(self) -> bool:
@@ -194,8 +196,8 @@ class TranslationModule(lightning.LightningModule):
     def on_train_start(self) -> None:
         """Use the recipe's rate, betas and decay instead of the checkpoint's."""
         schedule: Any = self.lr_schedulers()
-        for group, own in zip(schedule.optimizer.param_groups, self._parts, strict=True):
-            group.update(own)
+        for group, saved in zip(schedule.optimizer.param_groups, self._parts, strict=True):
+            group.update(saved)
         schedule.base_lrs = [group["initial_lr"] for group in schedule.optimizer.param_groups]
         factor = rate_factor(schedule.last_epoch, self.recipe.optimisation, self.last_update)
         for group in schedule.optimizer.param_groups:

@@ -83,8 +83,8 @@ class Stopping(Callback):
         if bleu > best_so_far(self._folder):
             trainer.save_checkpoint(self._folder.best)
             if trainer.is_global_zero:
-                found = {"update": trainer.global_step, "dev_bleu": bleu}
-                self._folder.best_score.write_text(json.dumps(found) + "\n", encoding="utf-8")
+                record = {"update": trainer.global_step, "dev_bleu": bleu}
+                self._folder.best_score.write_text(json.dumps(record) + "\n", encoding="utf-8")
         self._settle(trainer, pl_module)
         if (
             before.ended_at is None
@@ -97,10 +97,10 @@ class Stopping(Callback):
         """Write the results so far into the run folder."""
         if not trainer.is_global_zero:
             return
-        found = {**_load_validations(self._folder), str(trainer.global_step): asdict(self.validations)}
+        stored = {**_load_validations(self._folder), str(trainer.global_step): asdict(self.validations)}
         self._folder.checkpoints.mkdir(exist_ok=True)
         staged = self._folder.validations.with_suffix(".new")
-        staged.write_text(json.dumps(found) + "\n", encoding="utf-8")
+        staged.write_text(json.dumps(stored) + "\n", encoding="utf-8")
         staged.replace(self._folder.validations)
 
     def _settle(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:

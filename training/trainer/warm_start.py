@@ -48,15 +48,15 @@ def start_from(network: Network, tokenizer: Tokenizer, folder: Path) -> None:
         parameters = dequantise_bundle(folder)
         rows = {name: _spelled(tokenizer, sides) for name, sides in _spellings(network, folder).items()}
     else:
-        parameters, other = _read(folder)
-        rows = dict.fromkeys(network.by_piece, _spelled(tokenizer, [Spelling(other, other.get_vocab(), -1)]))
-    own = network.state_dict()
+        parameters, origin = _read(folder)
+        rows = dict.fromkeys(network.by_piece, _spelled(tokenizer, [Spelling(origin, origin.get_vocab(), -1)]))
+    ours = network.state_dict()
     for name, value in parameters.items():
-        if name in own and name in rows and own[name].shape[1:] == value.shape[1:]:
-            _copy_rows(own[name], value, rows[name])
-        elif name in own and name not in rows and own[name].shape == value.shape:
-            own[name].copy_(value)
-    network.load_state_dict(own)
+        if name in ours and name in rows and ours[name].shape[1:] == value.shape[1:]:
+            _copy_rows(ours[name], value, rows[name])
+        elif name in ours and name not in rows and ours[name].shape == value.shape:
+            ours[name].copy_(value)
+    network.load_state_dict(ours)
 
 
 def _read(folder: Path) -> tuple[dict[str, Tensor], Tokenizer]:
@@ -73,9 +73,9 @@ def _read(folder: Path) -> tuple[dict[str, Tensor], Tokenizer]:
 
 def _copy_rows(table: Tensor, theirs: Tensor, rows: Rows) -> None:
     """Write the mean of the other's rows into each row of a table; a token that it never produces has bias 0."""
-    known = torch.where(theirs <= SUPPRESSED / 2, torch.zeros(()), theirs) if theirs.ndim == 1 else theirs
+    finite = torch.where(theirs <= SUPPRESSED / 2, torch.zeros(()), theirs) if theirs.ndim == 1 else theirs
     for number, ids in rows.items():
-        table[number] = known[ids].mean(0).to(table.dtype)
+        table[number] = finite[ids].mean(0).to(table.dtype)
 
 
 def _require_same(network: Network, folder: Path) -> None:
@@ -122,13 +122,13 @@ def _spelling(tokenizer: Tokenizer, unknown: int | None) -> Spelling:
 
 def _spelled(tokenizer: Tokenizer, spellings: list[Spelling]) -> Rows:
     """Return the rows of the same piece on one of the sides, else of those that spell it; special ids are the same."""
-    found = {special: [special] for special in (PAD, BOS, EOS)}
+    by_spelling = {special: [special] for special in (PAD, BOS, EOS)}
     for piece, number in tokenizer.get_vocab().items():
-        if number not in found:
+        if number not in by_spelling:
             exact = next((side.pieces[piece] for side in spellings if piece in side.pieces), None)
             spelled = [exact] if exact is not None else []
             if not spelled and piece not in BYTE_TOKENS:
                 spelled = next(filter(None, (side.of(piece) for side in spellings)), [])
             if spelled:
-                found[number] = spelled
-    return found
+                by_spelling[number] = spelled
+    return by_spelling

@@ -100,8 +100,8 @@ class BahdanauGraphs(NetworkGraphs):
         for layer in range(depth):
             gated = parts[0]
             if layer < depth - 1:
-                own = self.arithmetic.operand(graph, f"state_{layer}", state[layer])
-                gated = self.arithmetic.product(graph, f"decoder.{layer}.hidden", own)
+                operand = self.arithmetic.operand(graph, f"state_{layer}", state[layer])
+                gated = self.arithmetic.product(graph, f"decoder.{layer}.hidden", operand)
             inputs = self.arithmetic.product(graph, f"decoder.{layer}.input", *operands)
             kept = state[depth + layer] if self.config.cell == "lstm" else ""
             following = advance(graph, Cell(self.config.cell, units), (inputs, gated), (state[layer], kept))
@@ -112,9 +112,9 @@ class BahdanauGraphs(NetworkGraphs):
 
     def _transition(self, graph: GraphBuilder, word: Operand, state: str) -> str:
         """Compute a conditional GRU's first half (1703.04357): previous word and state [N, D] → attention's query."""
-        own = self.arithmetic.operand(graph, "transition", state)
+        operand = self.arithmetic.operand(graph, "transition", state)
         inputs = self.arithmetic.product(graph, TRANSITION["ih"], word)
-        gated = self.arithmetic.product(graph, TRANSITION["hh"], own)
+        gated = self.arithmetic.product(graph, TRANSITION["hh"], operand)
         return advance(graph, Cell("gru", self.config.decoder_hidden), (inputs, gated), (state, ""))[0]
 
     def _scan_targets(

@@ -70,10 +70,10 @@ class GraphBuilder:
         """Return a name that is unique in the model."""
         return f"{self.root.prefix}{stem}_{next(self.root._counter)}"
 
-    def ops(self, kind: str, inputs: Sequence[str], wanted: Sequence[bool] | int, **attributes: Any) -> list[str]:
+    def ops(self, kind: str, inputs: Sequence[str], used: Sequence[bool] | int, **attributes: Any) -> list[str]:
         """Add a node with several results, of which unwanted ones get no name; ``domain`` is its operator set."""
         domain = attributes.pop("domain", "")
-        flags = [True] * wanted if isinstance(wanted, int) else wanted
+        flags = [True] * used if isinstance(used, int) else used
         names = [self.fresh(kind.lower()) if flag else "" for flag in flags]
         self.nodes.append(helper.make_node(kind, list(inputs), names, name=names[0], domain=domain, **attributes))
         return names

@@ -102,7 +102,9 @@ class NetworkGraphs(ABC):
         dtype, tokens = self.arithmetic.dtype, graph.input("tokens", INT64, ["B", "K"])
         past, total = graph.input("lengths", INT32, ["N"]), graph.input("total_length", INT32, [1])
         lengths, candidates = graph.input("source_lengths", INT64, ["B"]), graph.input("candidates", INT64, [1])
-        memory, state = ([graph.input(name, dtype, axes) for name, axes in own] for own in (self.memory, self.state))
+        memory, state = (
+            [graph.input(name, dtype, axes) for name, axes in arrays] for arrays in (self.memory, self.state)
+        )
         step = Step(tokens, past, total, lengths, graph.op("Shape", tokens))
         hidden, following = self._step(graph, step, memory, state)
         for (name, axes), tensor in zip(self.state, following, strict=True):

@@ -28,7 +28,7 @@ class Order:
         low = graph.op("Expand", self._arithmetic.number(graph, _NEVER), square)
         later = graph.op("Trilu", low, graph.constant(np.array(1, np.int64)), upper=1)
         earlier = graph.op("Trilu", low, graph.constant(np.array(-1, np.int64)), upper=0)
-        heads = [graph.op("Unsqueeze", each, graph.integers(0)) for each in [later] * half + [earlier] * half]
+        heads = [graph.op("Unsqueeze", relation, graph.integers(0)) for relation in [later] * half + [earlier] * half]
         return graph.op("Add", mask, graph.op("Concat", *heads, axis=0))
 
     def near(self, layer: int) -> str | None:

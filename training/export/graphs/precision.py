@@ -144,8 +144,8 @@ class DequantisedArithmetic(Arithmetic):
     def add_norm(self, graph: GraphBuilder, values: str, result: str, norm: Norm) -> tuple[str, str]:
         """Return one node, because CUDA has a kernel for it."""
         inputs = [values, result, *(self.vector(graph, f"{norm.name}.{part}") for part in ("weight", "bias"))]
-        wanted, epsilon = [True, False, False, True], norm.epsilon
-        normed, _, _, total = graph.ops("SkipLayerNormalization", inputs, wanted, domain=MICROSOFT, epsilon=epsilon)
+        used, epsilon = [True, False, False, True], norm.epsilon
+        normed, _, _, total = graph.ops("SkipLayerNormalization", inputs, used, domain=MICROSOFT, epsilon=epsilon)
         return normed, total
 
     def _matrix(self, graph: GraphBuilder, name: str) -> str:
@@ -200,9 +200,9 @@ class Int8Arithmetic(Arithmetic):
         """Multiply as intgemm does, in its order: the bias takes back what was added to the input."""
         quantised = self._quantise(graph, operand.tensor, self._plan.ranges[operand.site])
         weight, scale, bias = (graph.weight(f"{name}.{part}") for part in ("weight", SHIFTED, f"{SHIFTED}_bias"))
-        for own in (f"{name}.scale", f"{name}.bias"):  # not used here, but needed to read the weights back
-            if own in graph.store:
-                graph.root.note(own, str(graph.store.offset(own)))
+        for unused in (f"{name}.scale", f"{name}.bias"):  # not used here, but needed to read the weights back
+            if unused in graph.store:
+                graph.root.note(unused, str(graph.store.offset(unused)))
         scale, bias = self._times(graph, by, scale, bias)
         return graph.fused("MatMulIntegerToFloat", quantised, weight, self.number(graph, 1.0), scale, "", "", bias)
 
@@ -210,7 +210,7 @@ class Int8Arithmetic(Arithmetic):
         """Return a product's constants with a factor, computed when the graph is loaded."""
         if by == 1.0:
             return [*constants]
-        return [each and graph.op("Mul", each, self.number(graph, by)) for each in constants]
+        return [constant and graph.op("Mul", constant, self.number(graph, by)) for constant in constants]
 
     def lookup(self, graph: GraphBuilder, table: str, ids: str) -> str:
         """Rows of a table: only those are expanded."""

@@ -175,8 +175,8 @@ class RecurrentAttention:
             energy = self._arithmetic.vector(graph, "attention.score.energy")
             return graph.op("Squeeze", graph.op("MatMul", hidden, energy), graph.integers(3))
         if self._config.score == "concat":
-            own = graph.op("MatMul", state, self._arithmetic.vector(graph, QUERY_ENERGY))  # [N, 1]
-            return graph.op("Add", graph.op("Reshape", own, self._shape(graph, source, 1)), source.memory[1])
+            state_energy = graph.op("MatMul", state, self._arithmetic.vector(graph, QUERY_ENERGY))  # [N, 1]
+            return graph.op("Add", graph.op("Reshape", state_energy, self._shape(graph, source, 1)), source.memory[1])
         query = graph.op("Reshape", state, self._shape(graph, source, self._config.decoder_hidden))  # [B, K, D]
         if self._config.score == "general":
             self._record(graph, query, source.memory[1], [0, 2, 1])
@@ -187,8 +187,8 @@ class RecurrentAttention:
             return products
         # -‖q - h‖² / 2 = q h - ‖h‖² / 2 - ‖q‖² / 2
         squared = graph.op("ReduceSumSquare", query, graph.integers(-1), keepdims=1)  # [B, K, 1]
-        own = graph.op("Mul", squared, self._arithmetic.number(graph, 0.5))
-        return graph.op("Sub", graph.op("Sub", products, source.memory[1]), own)
+        state_energy = graph.op("Mul", squared, self._arithmetic.number(graph, 0.5))
+        return graph.op("Sub", graph.op("Sub", products, source.memory[1]), state_energy)
 
     def _softmax(self, graph: GraphBuilder, scores: str, allowed: str) -> str:
         low = self._arithmetic.number(graph, float("-inf"))
@@ -218,8 +218,8 @@ class RecurrentAttention:
         number = self._arithmetic.number
         distance = graph.op("Sub", source.places, centre)  # [B, K, S]
         away = graph.op("Abs", distance)
-        known = graph.op("Where", source.valid, away, number(graph, float("inf")))
-        nearest = graph.op("Equal", away, graph.op("ReduceMin", known, graph.integers(-1), keepdims=1))
+        inside = graph.op("Where", source.valid, away, number(graph, float("inf")))
+        nearest = graph.op("Equal", away, graph.op("ReduceMin", inside, graph.integers(-1), keepdims=1))
         near = graph.op("LessOrEqual", away, number(graph, float(self._config.window)))
         return graph.op("And", source.valid, graph.op("Or", near, nearest)), distance
 

@@ -59,11 +59,13 @@ def encode_layer(
     masks = [body.input(body.fresh("valid"), TensorProto.BOOL, ["B", 1]) for _ in range(directions)]
     following = []
     for direction in range(directions):
-        own = states[direction * kinds : (direction + 1) * kinds]
-        state = arithmetic.operand(body, f"encoder.{layer}.state_{direction}", own[0])
+        direction_states = states[direction * kinds : (direction + 1) * kinds]
+        state = arithmetic.operand(body, f"encoder.{layer}.state_{direction}", direction_states[0])
         hidden = arithmetic.product(body, f"encoder.{layer}.hidden_{direction}", state)
-        moved = advance(body, Cell(config.cell, units), (gated[direction], hidden), (own[0], own[-1]))
-        following += [body.op("Where", masks[direction], *pair) for pair in zip(moved, own, strict=True)]
+        moved = advance(
+            body, Cell(config.cell, units), (gated[direction], hidden), (direction_states[0], direction_states[-1])
+        )
+        following += [body.op("Where", masks[direction], *pair) for pair in zip(moved, direction_states, strict=True)]
     hidden_now = following[::kinds]
     rows = graph.op("Shape", values, start=1, end=2)
     shape = graph.op("Concat", rows, graph.integers(units), axis=0)

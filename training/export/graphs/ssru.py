@@ -17,7 +17,7 @@ class Ssru:
 
     def sequence(self, graph: GraphBuilder, seen: str) -> str:
         """Return the outputs of all positions: [B, T, W] → [B, T, W]."""
-        sequences = [graph.op("Transpose", each, perm=[1, 0, 2]) for each in self._gates(graph, seen)]  # [T, B, W]
+        sequences = [graph.op("Transpose", gate, perm=[1, 0, 2]) for gate in self._gates(graph, seen)]  # [T, B, W]
         start = self.start(graph, graph.op("Shape", sequences[0], start=1))
         axes: Axes = ["B", self._width]
         body, dtype = graph.subgraph("unit"), self._arithmetic.dtype

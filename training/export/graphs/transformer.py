@@ -80,13 +80,13 @@ class TransformerGraphs(NetworkGraphs):
         # [N, 1, W] throughout: the shape of self-attention's input and output, so that no reshape is needed.
         embedded = self.arithmetic.lookup(graph, looked_up(self.config, "decoder"), graph.reshape(step.tokens, -1, 1))
         stream.start(embedded, self.arithmetic.from_float(graph, positions))
-        each, following = len(state) // self.config.decoder_layers, []
+        width, following = len(state) // self.config.decoder_layers, []
         for i in range(self.config.decoder_layers):
-            own = state[each * i : each * (i + 1)]
+            layer_state = state[width * i : width * (i + 1)]
             if self.units:
-                result, present = self.units[i].step(graph, stream.seen, *own)
+                result, present = self.units[i].step(graph, stream.seen, *layer_state)
             else:
-                result, present = self._own_step(graph, i, stream.seen, own, step)
+                result, present = self._own_step(graph, i, stream.seen, layer_state, step)
             following += present
             stream.add(result)
             stream.add(self._cross_step(graph, i, stream.seen, memory[2 * i : 2 * i + 2], (by_head, mask)))
