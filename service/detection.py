@@ -140,17 +140,17 @@ class _Model(LanguageIdentifier):  # type: ignore[misc]
         columns: dict[bytes, int] = {}  # by digest: the columns themselves are 50 MB
         digests = (hashlib.sha256(moves[:, byte].tobytes()).digest() for byte in range(256))
         classes = [columns.setdefault(digest, len(columns)) for digest in digests]
-        kept = [classes.index(each) for each in range(len(columns))]
+        kept = [classes.index(column) for column in range(len(columns))]
         kept += kept[:1] * (-len(kept) % BLOCK)  # the last block is a whole one
-        self._block_of = bytes(1 + each // BLOCK for each in classes)
-        self._place_of = bytes(each % BLOCK for each in classes)
+        self._block_of = bytes(1 + class_number // BLOCK for class_number in classes)
+        self._place_of = bytes(class_number % BLOCK for class_number in classes)
         width, blocks = 1 + len(kept) // BLOCK, dict[bytes, int]()
         starts = np.empty((len(moves), width - 1), np.int32)
         for row in range(0, len(moves), 4096):  # part by part: a second copy of the whole would be the peak of memory
             part = (moves[row : row + 4096, kept] * np.uint32(width)).tobytes()
             cut = (part[at : at + 4 * BLOCK] for at in range(0, len(part), 4 * BLOCK))
-            own = [BLOCK * blocks.setdefault(block, len(blocks)) for block in cut]
-            starts[row : row + 4096] = np.reshape(own, (-1, width - 1))
+            block_numbers = [BLOCK * blocks.setdefault(block, len(blocks)) for block in cut]
+            starts[row : row + 4096] = np.reshape(block_numbers, (-1, width - 1))
         features = np.array(self.tk_output, np.int32)[:, None]
         self._states = array("i", np.hstack([features, starts[np.array(self.tk_row)]]).tobytes())
         self.tk_nextmove = array("I", b"".join(blocks))
@@ -163,14 +163,14 @@ class _Model(LanguageIdentifier):  # type: ignore[misc]
     def _raw_score(self, text: bytes) -> npt.NDArray[np.float32]:
         """Return the score of every language; the features of a text are counted as in the library's visit_counts."""
         moves, states = self.tk_nextmove, self._states
-        state, found = 0, []
+        state, outputs = 0, []
         for block, place in zip(text.translate(self._block_of), text.translate(self._place_of), strict=True):
             state = moves[states[state + block] + place]
             if (feature := states[state]) >= 0:
-                found.append(feature)
-        if not found:
+                outputs.append(feature)
+        if not outputs:
             return np.zeros(len(self.nb_classes), np.float32)
-        scores: npt.NDArray[np.float32] = self._sparse_score(Counter(found), self.nb_ptc)
+        scores: npt.NDArray[np.float32] = self._sparse_score(Counter(outputs), self.nb_ptc)
         return scores
 
 
@@ -187,7 +187,7 @@ def has_evidence(text: str) -> bool:
         own = len(word) if word.isalpha() else sum(map(str.isalpha, word))
         letters += own
         words += own >= 2
-        words += not word.isascii() and any(each >= FIRST_IDEOGRAPH and each.isalpha() for each in word)
+        words += not word.isascii() and any(character >= FIRST_IDEOGRAPH and character.isalpha() for character in word)
         if words >= LEAST_WORDS and letters >= LEAST_LETTERS:
             return True
     return False
@@ -231,19 +231,19 @@ class Detector:
             return None
         if language is None:
             return likeliest
-        known = self._served_languages()
-        if known.get(likeliest) == language:  # the usual case
+        served = self._served_languages()
+        if served.get(likeliest) == language:  # the usual case
             return None
         ranked = self._identifier.rank(text)
-        own = [share for label, share in ranked if known.get(label) == language]
-        other, share = ranked[0]
-        is_sure = share >= LEAST_OTHER_SHARE and sum(own) < LEAST_OWN_SHARE
-        return other if own and is_sure else None
+        shares = [share for label, share in ranked if served.get(label) == language]
+        first_label, share = ranked[0]
+        is_sure = share >= LEAST_OTHER_SHARE and sum(shares) < LEAST_OWN_SHARE
+        return first_label if shares and is_sure else None
 
     def _served_languages(self) -> dict[str, str]:
         if self._known is None:
-            found = {label: self._served_as(label) for label in self._identifier.labels}
-            self._known = {label: language for label, language in found.items() if language is not None}
+            served = {label: self._served_as(label) for label in self._identifier.labels}
+            self._known = {label: language for label, language in served.items() if language is not None}
         return self._known
 
     def _served_as(self, label: str) -> str | None:

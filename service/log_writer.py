@@ -38,9 +38,9 @@ class LogWriter:
 
     def write(self, line: str) -> None:
         """Hand over a line."""
-        own = threading.current_thread() is self._thread  # the line about dropped ones is not dropped itself
+        is_writer = threading.current_thread() is self._thread  # the line about dropped ones is not dropped itself
         with self._changed:
-            if fits := own or self._characters + len(line) <= self._room:
+            if fits := is_writer or self._characters + len(line) <= self._room:
                 self._waiting.append(line)
                 self._characters += len(line)
                 self._changed.notify_all()

@@ -126,11 +126,11 @@ class KeyRing:
     def owner(self, key: str) -> str | None:
         """Return the name that a key belongs to; a wrong key takes as long as a right one."""
         offered = digest(key)
-        found = None
-        for known in self._keys:
-            if hmac.compare_digest(known.sha256, offered):
-                found = known.name
-        return found
+        key_owner = None
+        for stored in self._keys:
+            if hmac.compare_digest(stored.sha256, offered):
+                key_owner = stored.name
+        return key_owner
 
     async def reload_if_due(self) -> None:
         """Read the file again if a check is due; a file system that hangs delays only one caller, and not for long."""

@@ -40,12 +40,17 @@ class ExplainedCell(Answer):
     @classmethod
     def of(cls, attention: AttentionMap, row: int, column: int) -> Self:
         """Return one weight of a map of one head that was requested with its scores."""
-        found = attention.scores
-        assert found is not None
-        score, terms = float(found.scores[row, column]), found.terms(row, column)
+        scores = attention.scores
+        assert scores is not None
+        score, terms = float(scores.scores[row, column]), scores.terms(row, column)
         parts: dict[str, Any] = {}
-        if terms is not None and found.queries is not None and found.keys is not None:
-            numbers = {"query": found.queries[row], "key": found.keys[column], "terms": terms, "energy": found.energy}
+        if terms is not None and scores.queries is not None and scores.keys is not None:
+            numbers = {
+                "query": scores.queries[row],
+                "key": scores.keys[column],
+                "terms": terms,
+                "energy": scores.energy,
+            }
             parts = {name: nested(part) for name, part in numbers.items() if part is not None}
             parts["sum"] = finite(float(terms.sum()))
         return cls(
@@ -99,22 +104,24 @@ class SearchSchema(Answer):
         """Return every hypothesis that a search considered, in this order, and the way to the best one."""
         hypotheses: list[ConsideredHypothesis] = []
         lengths: list[int] = []
-        for found in search.trace.hypotheses:
-            begins = found.parent < 0
-            length = 0 if begins else lengths[found.parent] + 1
+        for hypothesis in search.trace.hypotheses:
+            begins = hypothesis.parent < 0
+            length = 0 if begins else lengths[hypothesis.parent] + 1
             lengths.append(length)
-            ended = found.outcome == "finished"
-            following = [NextToken(id=token, piece=search.pieces[token], logprob=p) for token, p in found.following]
+            ended = hypothesis.outcome == "finished"
+            following = [
+                NextToken(id=token, piece=search.pieces[token], logprob=p) for token, p in hypothesis.following
+            ]
             hypotheses.append(
                 ConsideredHypothesis(
-                    parent=None if begins else found.parent,
+                    parent=None if begins else hypothesis.parent,
                     step=None if begins else length - 1,
-                    id=found.token,
-                    piece=search.pieces[found.token],
-                    logprob=found.logprob,
-                    total=found.total,
-                    outcome=found.outcome,
-                    score=found.total / max(length, 1) ** search.length_penalty if ended else None,
+                    id=hypothesis.token,
+                    piece=search.pieces[hypothesis.token],
+                    logprob=hypothesis.logprob,
+                    total=hypothesis.total,
+                    outcome=hypothesis.outcome,
+                    score=hypothesis.total / max(length, 1) ** search.length_penalty if ended else None,
                     next=tuple(following),
                 )
             )

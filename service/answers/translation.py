@@ -138,9 +138,9 @@ class LowQualitySchema(Answer):
     def all_of(cls, translation: Translation) -> list[Self]:
         """Return the sentences of a text that are below the minimal quality."""
         return [
-            cls(source=each.source_text, target=each.target_text, **cls.shared(SentenceQuality, each))
-            for each in translation.qualities
-            if each.low and each.quality is not None
+            cls(source=quality.source_text, target=quality.target_text, **cls.shared(SentenceQuality, quality))
+            for quality in translation.qualities
+            if quality.low and quality.quality is not None
         ]
 
 

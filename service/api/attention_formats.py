@@ -63,9 +63,9 @@ def cache_key(fields: AttentionRequest) -> tuple[object, ...]:
     return (form, fields.view, look, scale, fields.other_text, fields.cell, REVISION)
 
 
-def check_digests(wanted: Sequence[str], digests: Sequence[str]) -> None:
+def check_digests(required: Sequence[str], digests: Sequence[str]) -> None:
     """Raise ApiError (409) if an address was made for another model than the one that would answer."""
-    if not all(actual.startswith(own) for own, actual in zip(wanted, digests, strict=False)):
+    if not all(actual.startswith(prefix) for prefix, actual in zip(required, digests, strict=False)):
         raise ApiError(
             "The model has changed since this address was made; leave out digest to use the current model.",
             status=409,
@@ -75,15 +75,15 @@ def check_digests(wanted: Sequence[str], digests: Sequence[str]) -> None:
 
 def names_of(maps: Sequence[AttentionMap], fields: AttentionRequest) -> Named:
     """Return each map with its name in files."""
-    names = ("first", "second") if fields.view == "contrast" else (found.model for found in maps)
+    names = ("first", "second") if fields.view == "contrast" else (attention.model for attention in maps)
     return list(zip(names, maps, strict=True))
 
 
 def naming_of(infos: Sequence[ModelInfo], other_text: str | None) -> Naming:
     """Return the names of translations, layers and heads in figures."""
     aligning: dict[str, tuple[int, int]] = {}
-    known = {each.name: each.attention for own in infos for each in own.members}
-    for name, attention in (known | {info.name: info.attention for info in infos}).items():
+    heads = {member.name: member.attention for info in infos for member in info.members}
+    for name, attention in (heads | {info.name: info.attention for info in infos}).items():
         align = attention.get("align") or {}
         if isinstance(align.get("layer"), int) and isinstance(align.get("head"), int):
             aligning[name] = (align["layer"], align["head"])
@@ -106,7 +106,7 @@ async def represent(
 ) -> Response:
     """Return the answer in the requested form."""
     form = fields.format
-    size = sum(found.weights.size for found in maps)
+    size = sum(attention.weights.size for attention in maps)
 
     async def made(work: Callable[[], Any]) -> Any:
         return await REPRESENTATIONS.run(work) if size > LARGE else work()
@@ -151,7 +151,7 @@ async def drawn(
 
 
 def _json(maps: Sequence[AttentionMap], fields: AttentionRequest) -> bytes:
-    shown = [AttentionResponse.of(found) for found in maps]
+    shown = [AttentionResponse.of(attention) for attention in maps]
     if fields.view in SEVERAL_MAPS:
         view: Any = fields.view
         difference = nested(maps[0].weights - maps[1].weights) if fields.view == "compare" else None
@@ -161,15 +161,15 @@ def _json(maps: Sequence[AttentionMap], fields: AttentionRequest) -> bytes:
     return shown[0].json_bytes()
 
 
-def _explained(found: AttentionMap, row: int, column: int) -> ExplainedCell:
-    if found.weights.ndim != 2:
+def _explained(attention: AttentionMap, row: int, column: int) -> ExplainedCell:
+    if attention.weights.ndim != 2:
         raise invalid("cell is one weight of one head; give layer and head a number, or align", param="cell")
-    rows, columns = found.weights.shape
+    rows, columns = attention.weights.shape
     if row >= rows or column >= columns:
         raise invalid(
             f"there is no cell {row},{column}: there are {rows} rows and {columns} columns, from 0", param="cell"
         )
-    return ExplainedCell.of(found, row, column)
+    return ExplainedCell.of(attention, row, column)
 
 
 _FILES: dict[str, Callable[[Sequence[AttentionMap], AttentionRequest], bytes]] = {

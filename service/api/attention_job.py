@@ -20,16 +20,16 @@ class Job:
     before: Pair | None = None  # the first leg, if the second one is shown, which is then `pair`
 
 
-def job_of(fields: AttentionRequest, known: Languages) -> Job:
+def job_of(fields: AttentionRequest, languages: Languages) -> Job:
     """Return the checked request, with every layer and head for `bertviz`; raise ApiError."""
     check_together(fields)
-    source, target = named_pair(fields.source, fields.target, known, fields.model)
+    source, target = named_pair(fields.source, fields.target, languages, fields.model)
     if source == target:
         raise ApiError(
             "A text is not translated into its own language, so there is no attention to show; give another target.",
             code="unsupported_pair",
         )
-    before, pair = chosen_leg(known.legs(source, target), fields.leg)
+    before, pair = chosen_leg(languages.legs(source, target), fields.leg)
     default: Selector = "align" if fields.kind == "cross" else "mean"
     if default == "mean" and fields.stage == "scores":
         default = 0  # a mean has no scores

@@ -113,8 +113,8 @@ def new_request_id(offered: str | None) -> str:
 
 def trace_id_of(traceparent: str | None) -> str | None:
     """Return the trace id in a caller's `traceparent` header (W3C Trace Context)."""
-    found = TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
-    return found[1] if found else None
+    match = TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
+    return match[1] if match else None
 
 
 def context_of(scope: Scope) -> RequestContext:
@@ -126,7 +126,7 @@ def context_of(scope: Scope) -> RequestContext:
 
 def header(scope: Scope, name: bytes) -> str | None:
     """Return the value of a header by its name in small letters; the first of several."""
-    for own, value in scope["headers"]:
-        if own == name:
+    for key, value in scope["headers"]:
+        if key == name:
             return str(value, "latin-1")
     return None

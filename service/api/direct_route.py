@@ -47,14 +47,14 @@ def call_of(dependant: Dependant) -> Call:
     """Return a function that calls an endpoint or a dependency with what it depends on, in its order."""
     call = cast(Callable[..., Coroutine[Any, Any, Any]], dependant.call)
     models = [(field.name, field.field_info.annotation) for field in (*dependant.query_params, *dependant.body_params)]
-    needed = [(str(each.name), call_of(each)) for each in dependant.dependencies]
+    needed = [(str(dependency.name), call_of(dependency)) for dependency in dependant.dependencies]
     needed += [(name, reader_of(cast(type[Fields], model))) for name, model in models]
     path = [field.name for field in dependant.path_params]
     if not needed and not path and dependant.request_param_name is not None:
         return call
 
     async def called(request: Request) -> Any:
-        values = {name: await each(request) for name, each in needed}
+        values = {name: await call(request) for name, call in needed}
         values |= {name: request.path_params[name] for name in path}
         if dependant.request_param_name is not None:
             values[dependant.request_param_name] = request

@@ -39,7 +39,7 @@ def page(document: dict[str, Any], address: str) -> str:
     paragraphs = "".join(f"<p>{_code(part)}</p>" for part in info["description"].strip().split("\n\n"))
     paths: dict[str, dict[str, Any]] = document["paths"]
     operations = [(method, path, one) for path, methods in paths.items() for method, one in methods.items()]
-    sections = "".join("".join(_operation(document, *each, address)) for each in operations)
+    sections = "".join("".join(_operation(document, *operation, address)) for operation in operations)
     contents = "".join(
         f'<li><a href="#{_anchor(method, path)}"><code>{method.upper()} {escape(path)}</code></a></li>'
         for method, path, _ in operations

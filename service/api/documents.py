@@ -80,8 +80,8 @@ class ServiceEngine:
 
     def legs(self, source: str, target: str, model: str | None) -> Sequence[TextTranslator]:
         """Return the models of a pair, one after the other; none if both are one language."""
-        known = self._service.languages
-        pair = known.pair(source, target, direct=bool(model)) or (source, target)
+        languages = self._service.languages
+        pair = languages.pair(source, target, direct=bool(model)) or (source, target)
         if pair[0] == pair[1]:
             return ()
         return self._service.legs(*pair, model)
@@ -111,22 +111,22 @@ async def jobs_if_offered(request: Request) -> JobRunner:
 OfferedJobsDep = Annotated[JobRunner, Depends(jobs_if_offered)]
 
 
-async def job_of(wanted: DocumentRequest, service: Service, context: RequestContext, *, linked: bool = False) -> Job:
+async def job_of(request: DocumentRequest, service: Service, context: RequestContext, *, linked: bool = False) -> Job:
     """Return the job that a form asks for, checked in LibreTranslate's order; raise ApiError."""
-    file: UploadedFile = wanted.file
+    file: UploadedFile = request.file
     if not file.name or not file.content:
         raise invalid("empty file", "missing_parameter", "file")
     form = format_of(file.name)
-    known = service.languages
-    auto = wanted.source.lower() == AUTO
-    check_languages(known, **({} if auto else {"source": wanted.source}), target=wanted.target)
-    source, target = (AUTO, known.match(wanted.target) or wanted.target) if auto else ("", "")
+    languages = service.languages
+    auto = request.source.lower() == AUTO
+    check_languages(languages, **({} if auto else {"source": request.source}), target=request.target)
+    source, target = (AUTO, languages.match(request.target) or request.target) if auto else ("", "")
     if not auto:
-        source, target = served_pair(wanted.source, wanted.target, known, wanted.model)
+        source, target = served_pair(request.source, request.target, languages, request.model)
         if source != target:
-            service.legs(source, target, wanted.model)
+            service.legs(source, target, request.model)
     check_file_size(len(file.content), limits_of(service.settings))
-    context.texts, context.model = 1, wanted.model if wanted.model and not auto else None
+    context.texts, context.model = 1, request.model if request.model and not auto else None
     job = Job(
         id=new_id(),
         format=form.name,
@@ -134,8 +134,8 @@ async def job_of(wanted: DocumentRequest, service: Service, context: RequestCont
         source=source,
         target=target,
         created=0.0,
-        columns=tuple(name.strip() for name in (wanted.columns or "").split(",") if name.strip()),
-        **wanted.model_dump(include=SENT),
+        columns=tuple(name.strip() for name in (request.columns or "").split(",") if name.strip()),
+        **request.model_dump(include=SENT),
         owner=context.key_hash,
         linked=linked,
     )

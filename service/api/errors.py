@@ -56,7 +56,7 @@ def invalid(message: str, code: str = "invalid_parameter", param: str | None = N
 
 def status_of(kind: type[engine.EngineError]) -> int:
     """Return the status of a kind of error."""
-    return next(STATUS[each] for each in kind.__mro__ if each in STATUS)
+    return next(STATUS[base] for base in kind.__mro__ if base in STATUS)
 
 
 def status_of_code(code: str | None) -> int:

@@ -22,8 +22,8 @@ def matches(if_none_match: str | None, tag: str) -> bool:
     """Return whether a client already has the answer of this tag."""
     if if_none_match is None:
         return False
-    known = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
-    return tag in known or "*" in known
+    tags = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
+    return tag in tags or "*" in tags
 
 
 async def tagged(request: Request, key: object, make: Callable[[], Awaitable[Response]], *, stable: bool) -> Response:

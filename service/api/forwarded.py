@@ -29,26 +29,26 @@ def url_of(scope: Scope, proxies: Sequence[Network]) -> Mapping[str, Any]:
     client = scope.get("client")
     if not client or not is_trusted(client[0], proxies):
         return {}
-    found: dict[str, Any] = {}
+    forwarded: dict[str, Any] = {}
     scheme, host, prefix = (
         (header(scope, name) or "").partition(",")[0].strip()
         for name in (b"x-forwarded-proto", b"x-forwarded-host", b"x-forwarded-prefix")
     )
     if scheme.lower() in ("http", "https"):
-        found["scheme"] = scheme.lower()
+        forwarded["scheme"] = scheme.lower()
     if HOST.fullmatch(host):
         others = [(name, value) for name, value in scope["headers"] if name != b"host"]
-        found["headers"] = [(b"host", host.encode("ascii")), *others]
+        forwarded["headers"] = [(b"host", host.encode("ascii")), *others]
     if PREFIX.fullmatch(prefix.rstrip("/")):
-        found["app_root_path"] = prefix.rstrip("/")
-    return found
+        forwarded["app_root_path"] = prefix.rstrip("/")
+    return forwarded
 
 
-def path_of(scope: Scope, known: Container[str]) -> str:
+def path_of(scope: Scope, paths: Container[str]) -> str:
     """Return the path of a request as its route has it; clients add a slash at either end of a base address."""
     path: str = scope["path"]
-    if path in known:
+    if path in paths:
         return path
     single = SLASHES.sub("/", path)
     stripped = single.rstrip("/")
-    return stripped if stripped in known else single
+    return stripped if stripped in paths else single

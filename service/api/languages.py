@@ -38,13 +38,13 @@ class LanguageDetection:
         self._detector: Detector | None = None
         self._identifier = Identifier()
 
-    async def detect(self, texts: Sequence[str], known: Languages) -> list[list[Guess]]:
+    async def detect(self, texts: Sequence[str], languages: Languages) -> list[list[Guess]]:
         """Return the guesses for each text, the most likely first; the first call loads the model."""
-        detector = self._detector_of(known)
+        detector = self._detector_of(languages)
         return await self._run(texts, lambda: [detector.detect(text) for text in texts])
 
     async def other_languages(
-        self, texts: Sequence[str], doubted: Sequence[bool], source: str | None, known: Languages
+        self, texts: Sequence[str], doubted: Sequence[bool], source: str | None, languages: Languages
     ) -> list[str | None]:
         """Return the language of each doubted text that is surely not in `source`, else None.
 
@@ -53,7 +53,7 @@ class LanguageDetection:
         chosen = [doubt and has_evidence(text) for text, doubt in zip(texts, doubted, strict=True)]
         if not any(chosen):  # single words and names; the model is not loaded for them
             return [None] * len(texts)
-        detector = self._detector_of(known)
+        detector = self._detector_of(languages)
         return await self._run(
             texts,
             lambda: [
@@ -67,8 +67,8 @@ class LanguageDetection:
             return work()
         return await POOL.run(work)
 
-    def _detector_of(self, known: Languages) -> Detector:
-        codes = frozenset(known.targets)
+    def _detector_of(self, languages: Languages) -> Detector:
+        codes = frozenset(languages.targets)
         if self._detector is None or codes != self._codes:
-            self._codes, self._detector = codes, Detector(known.primary, self._identifier)
+            self._codes, self._detector = codes, Detector(languages.primary, self._identifier)
         return self._detector

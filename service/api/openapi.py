@@ -108,7 +108,7 @@ def show(path: str, operation: dict[str, Any]) -> None:
 def form_field(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a field in a form or a query string, where it is one text, and left out instead of null."""
     rest = {name: value for name, value in schema.items() if name != "anyOf" and value is not None}
-    choices = [each for each in schema.get("anyOf", ()) if each.get("type") not in ("null", "array", "object")]
+    choices = [choice for choice in schema.get("anyOf", ()) if choice.get("type") not in ("null", "array", "object")]
     return {**rest, **(choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})}
 
 
@@ -124,7 +124,7 @@ def in_every_encoding(path: str, operations: dict[str, Any], schemas: dict[str, 
     described = body["content"]["application/json"]
     name = described["schema"]["$ref"].rpartition("/")[2]
     model, form = schemas[name], name.replace("Request", "Form")
-    properties = {each: form_field(field) for each, field in model["properties"].items()}
+    properties = {name: form_field(field) for name, field in model["properties"].items()}
     schemas[form] = {**model, "title": form, "properties": properties}
     reference = {"schema": {"$ref": REFERENCE.format(model=form)}}
     if path in UPLOADS:
@@ -137,13 +137,13 @@ def in_every_encoding(path: str, operations: dict[str, Any], schemas: dict[str, 
         needed = model["required"] if method == "get" else ()
         operation["parameters"] = [
             {
-                "name": each,
+                "name": name,
                 "in": "query",
-                "required": each in needed,
+                "required": name in needed,
                 "schema": field,
-                **({"example": example[each]} if each in example else {}),
+                **({"example": example[name]} if name in example else {}),
             }
-            for each, field in properties.items()
+            for name, field in properties.items()
         ]
 
 

@@ -71,7 +71,7 @@ async def read_fields(request: Request) -> dict[str, Any]:
         _check_no_json(await read_body(request), media_type)
     for name, value in form.items():
         # Browsers send every line break of a form as CRLF (HTML, 4.10.21): a limit would count them twice.
-        values = [each.replace("\r\n", "\n") for each in ([value] if isinstance(value, str) else value)]
+        values = [part.replace("\r\n", "\n") for part in ([value] if isinstance(value, str) else value)]
         fields.setdefault(name, values[0] if len(values) == 1 else values)
     return {**fields, **files} if request.scope["path"] in UPLOADS else fields
 
@@ -194,36 +194,36 @@ def split_body(body: bytes, json_length: str | None) -> tuple[bytes, bytes]:
 
 def with_data(tensors: Sequence[Any], data: bytes) -> list[Any]:
     """Return tensors with their strings among their fields, also where they are bytes; raise ApiError."""
-    found, at = list(tensors), 0
+    completed, at = list(tensors), 0
     for number, tensor in enumerate(tensors):
-        known = isinstance(tensor, dict) and tensor.get("name") in ("text", "target_text")
-        parameters = tensor.get("parameters") if known else None  # validation refuses the others
+        is_text = isinstance(tensor, dict) and tensor.get("name") in ("text", "target_text")
+        parameters = tensor.get("parameters") if is_text else None  # validation refuses the others
         size = parameters.get(SIZE) if isinstance(parameters, dict) else None
         if size is None:
             continue
         name, left = tensor["name"], len(data) - at
         if "data" in tensor:
             raise invalid(f"{name} has both data and {SIZE}; give one of them", param=name)
-        wanted = None if isinstance(size, str) else as_whole(size)
-        if wanted is None or not 0 <= wanted <= left:
+        byte_count = None if isinstance(size, str) else as_whole(size)
+        if byte_count is None or not 0 <= byte_count <= left:
             raise invalid(
                 f"the {SIZE} of {name} must be a whole number of at most the {left} bytes that follow the JSON; "
                 f"{JSON_LENGTH_HEADER} says where it ends",
                 param=name,
             )
-        found[number] = {**tensor, "data": decode_strings(name, data[at : at + wanted])}
-        at += wanted
+        completed[number] = {**tensor, "data": decode_strings(name, data[at : at + byte_count])}
+        at += byte_count
     if at < len(data):
         raise invalid(
             f"{len(data) - at} bytes after the JSON belong to no tensor; {JSON_LENGTH_HEADER} is where the JSON ends, "
             f"and every binary tensor has the parameter {SIZE}"
         )
-    return found
+    return completed
 
 
 def decode_strings(name: str, data: bytes) -> list[str]:
     """Return the elements of a BYTES tensor; raise ApiError if the lengths do not add up or it is not UTF-8."""
-    found: list[str] = []
+    strings: list[str] = []
     at = 0
     while at < len(data):
         end = at + LENGTH.size
@@ -234,11 +234,11 @@ def decode_strings(name: str, data: bytes) -> list[str]:
             what = "for each element, its length in four bytes and then its UTF-8"
             raise invalid(f"the binary data of {name} must be {what}", param=name)
         try:
-            found.append(data[at:end].decode("utf-8"))
+            strings.append(data[at:end].decode("utf-8"))
         except UnicodeDecodeError as error:
             raise not_utf8(f"binary data of {name}", error) from None
         at = end
-    return found
+    return strings
 
 
 def as_bytes(values: Tensor) -> bytes:
@@ -246,4 +246,4 @@ def as_bytes(values: Tensor) -> bytes:
     if isinstance(values, np.ndarray):
         return np.ascontiguousarray(values, dtype="<f4").tobytes()
     encoded = [text.encode() for text in values]
-    return b"".join(LENGTH.pack(len(each)) + each for each in encoded)
+    return b"".join(LENGTH.pack(len(string)) + string for string in encoded)

@@ -58,18 +58,18 @@ class Service:
         self.glossaries = GlossaryFolder(self.settings.glossaries_dir)
         self.glossaries.reload()
 
-    async def glossary(self, wanted: str | Entries | None, pair: Pair, legs: Sequence[Translates]) -> Glossary | None:
+    async def glossary(self, given: str | Entries | None, pair: Pair, legs: Sequence[Translates]) -> Glossary | None:
         """Return the glossary that a request names or holds, for a pair; raise InvalidGlossary or Overloaded."""
-        if wanted is None:
+        if given is None:
             return None
         if len(legs) > 1:
             raise InvalidGlossary(
                 f"A glossary works in one translation, and {pair[0]} to {pair[1]} is translated in two, through "
                 f"{self.settings.pivot}. Send two requests, each with its own glossary."
             )
-        if isinstance(wanted, str):
-            return self.glossaries.get(wanted, pair)
-        return await TEXT_POOL.run(lambda: glossary_of(wanted))
+        if isinstance(given, str):
+            return self.glossaries.get(given, pair)
+        return await TEXT_POOL.run(lambda: glossary_of(given))
 
     def best_model(self, pair: Pair) -> str | None:
         """Return the model that is to do its best if a request names none: an ensemble; None: the default."""
@@ -99,7 +99,7 @@ class Service:
 
         async def scores(pairs: Sequence[tuple[str, str]], deadline: float | None) -> list[float]:
             model = self.registry.resolve(*back)  # now: it may have been replaced since the request began
-            return [each.score for each in await model.score_batch(pairs, deadline=deadline)]
+            return [result.score for result in await model.score_batch(pairs, deadline=deadline)]
 
         return scores
 
@@ -110,7 +110,7 @@ class Service:
 
     def model_ready(self, name: str) -> bool:
         """Return whether new work for one model should be sent here."""
-        return not self.draining and any(each.ready for each in self.registry.states() if each.name == name)
+        return not self.draining and any(state.ready for state in self.registry.states() if state.name == name)
 
     @property
     def languages(self) -> Languages:
@@ -129,15 +129,15 @@ class Service:
 
     def failure_warnings(self, legs: Sequence[Translates]) -> list[WarningSchema]:
         """Return a warning for each model that has failed, so that another one translates in its place."""
-        found = []
+        warnings = []
         for info in (leg.info for leg in legs):
             failed = self.registry.failed_default(info.source_language, info.target_language)
             if failed is not None:
                 message = (
                     f"{failed}, which translates this pair by default, has failed; {info.name} has translated instead."
                 )
-                found.append(warning("default_model_failed", message, model=info.name))
-        return found
+                warnings.append(warning("default_model_failed", message, model=info.name))
+        return warnings
 
     async def load_detection(self) -> None:
         """Load the language detection; if that fails, each request for it tries again."""
@@ -154,8 +154,8 @@ class Service:
         self, texts: Sequence[str], doubted: Sequence[bool], source: str | None
     ) -> list[list[WarningSchema]]:
         """Return the warnings about the language of each doubted text; `source` is None if it was to be detected."""
-        found = await self.detection.other_languages(texts, doubted, source, self.languages)
-        return [[] if language is None else [warning_of(language, source)] for language in found]
+        doubted_languages = await self.detection.other_languages(texts, doubted, source, self.languages)
+        return [[] if language is None else [warning_of(language, source)] for language in doubted_languages]
 
 
 def warning(code: WarningCode, message: str, language: str | None = None, model: str | None = None) -> WarningSchema:
@@ -207,5 +207,5 @@ async def _reload(service: Service, name: str | None) -> list[Change]:
         if change.outcome in ("added", "replaced", "refused"):
             service.metrics.count("model_changes", change.outcome)
     service.metrics.show_models(service.registry.models())
-    log.info("models reloaded", **{each.name: each.outcome for each in changes})
+    log.info("models reloaded", **{change.name: change.outcome for change in changes})
     return changes

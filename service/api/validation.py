@@ -31,8 +31,8 @@ def parse(model: type[Model], fields: Mapping[str, Any]) -> Model:
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
-    raise refusal(model, min(found, key=lambda each: not is_required(model, each["loc"])))
+        errors = error.errors(include_url=False, include_input=False)
+    raise refusal(model, min(errors, key=lambda problem: not is_required(model, problem["loc"])))
 
 
 def is_required(model: type[BaseModel], location: tuple[int | str, ...]) -> bool:

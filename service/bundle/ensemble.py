@@ -35,21 +35,21 @@ def parse_ensemble(document: dict[str, Any], members: Sequence[Manifest]) -> Man
     What the members need not agree in, such as how to wrap long sentences, is that of the first one.
     """
     first = members[0]
-    for other in members:
-        _check_alike(first, other)
-    weights = [own.get("weight", 1.0) for own in document["members"]]
+    for member in members:
+        _check_alike(first, member)
+    weights = [entry.get("weight", 1.0) for entry in document["members"]]
     named = tuple(
-        Member(own["name"], own["version"], own["digest"], weight / sum(weights), each.attention)
-        for own, weight, each in zip(document["members"], weights, members, strict=True)
+        Member(entry["name"], entry["version"], entry["digest"], weight / sum(weights), member.attention)
+        for entry, weight, member in zip(document["members"], weights, members, strict=True)
     )
-    limits = [each.limits for each in members]
+    limits = [member.limits for member in members]
     section = document.get("confidence")
     return replace(
         first,
         name=document["name"],
         version=document["version"],
         architecture=ARCHITECTURE,
-        limits=Limits(min(own.source_tokens for own in limits), min(own.target_tokens for own in limits)),
+        limits=Limits(min(limit.source_tokens for limit in limits), min(limit.target_tokens for limit in limits)),
         graphs=_joined_graphs(members),
         decoding=DecodingDefaults(**document["decoding"]),
         files=document["files"],
@@ -61,20 +61,20 @@ def parse_ensemble(document: dict[str, Any], members: Sequence[Manifest]) -> Man
     )
 
 
-def _check_alike(first: Manifest, other: Manifest) -> None:
+def _check_alike(first: Manifest, second: Manifest) -> None:
     """Raise BundleIncompatible unless two members read and write the same tokens of the same languages."""
-    if other.members:
-        raise BundleIncompatible(f"its member {other.name} is an ensemble itself; name the members of that one")
+    if second.members:
+        raise BundleIncompatible(f"its member {second.name} is an ensemble itself; name the members of that one")
     facts: dict[str, Callable[[Manifest], object]] = {
-        "tokenizer": lambda each: each.files[TOKENIZER_NAME],
-        "tokenizer of the target": lambda each: each.files.get(each.target_tokenizer or TOKENIZER_NAME),
-        "vocabulary": lambda each: (each.vocabulary_size, each.special_ids, each.source_end),
-        "languages": lambda each: (each.source_languages, each.targets),
+        "tokenizer": lambda manifest: manifest.files[TOKENIZER_NAME],
+        "tokenizer of the target": lambda manifest: manifest.files.get(manifest.target_tokenizer or TOKENIZER_NAME),
+        "vocabulary": lambda manifest: (manifest.vocabulary_size, manifest.special_ids, manifest.source_end),
+        "languages": lambda manifest: (manifest.source_languages, manifest.targets),
     }
     for what, of in facts.items():
-        if of(first) != of(other):
+        if of(first) != of(second):
             raise BundleIncompatible(
-                f"its members {first.name} and {other.name} differ in their {what}; "
+                f"its members {first.name} and {second.name} differ in their {what}; "
                 "only models of one vocabulary and language pair can decide together"
             )
 
@@ -85,19 +85,19 @@ def _joined_graphs(members: Sequence[Manifest]) -> Mapping[str, GraphSet]:
     File names are those of the first member.
     """
     joined: dict[str, GraphSet] = {}
-    for precision, own in members[0].graphs.items():
-        sets = [each.graphs[precision] for each in members if precision in each.graphs]
-        if len(sets) < len(members) or len({each.device for each in sets}) > 1:
+    for precision, first_graphs in members[0].graphs.items():
+        sets = [member.graphs[precision] for member in members if precision in member.graphs]
+        if len(sets) < len(members) or len({graph_set.device for graph_set in sets}) > 1:
             continue
-        if len({each.shortlist is None for each in sets}) > 1:
+        if len({graph_set.shortlist is None for graph_set in sets}) > 1:
             raise BundleIncompatible("some of its members have a shortlist and others have none; export them alike")
         joined[precision] = replace(
-            own,
-            memory=tuple(_named(array, number) for number, each in enumerate(sets) for array in each.memory),
-            state=tuple(_named(array, number) for number, each in enumerate(sets) for array in each.state),
+            first_graphs,
+            memory=tuple(_named(array, number) for number, graph_set in enumerate(sets) for array in graph_set.memory),
+            state=tuple(_named(array, number) for number, graph_set in enumerate(sets) for array in graph_set.state),
         )
     if not joined:
-        names = ", ".join(each.name for each in members)
+        names = ", ".join(member.name for member in members)
         raise BundleIncompatible(f"its members {names} have no precision in common; export them in the same one")
     return joined
 
@@ -108,8 +108,8 @@ def _named(array: ArraySpec, member: int) -> ArraySpec:
 
 def _data(members: Sequence[Manifest]) -> list[Mapping[str, Any]]:
     """Return the training data of all members, whose credits go with the ensemble, each with its largest size."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for entry in (entry for each in members for entry in each.card.get("data", ())):
-        if entry["name"] not in found or found[entry["name"]]["pairs"] < entry["pairs"]:
-            found[entry["name"]] = entry
-    return list(found.values())
+    data: dict[str, Mapping[str, Any]] = {}
+    for entry in (entry for member in members for entry in member.card.get("data", ())):
+        if entry["name"] not in data or data[entry["name"]]["pairs"] < entry["pairs"]:
+            data[entry["name"]] = entry
+    return list(data.values())

@@ -17,5 +17,5 @@ _PRODUCT = base64.b64decode(  # MatMulInteger of a, uint8 [1, 4], and b, int8 [4
 def products_are_exact(open_session: Callable[[bytes], Any]) -> bool:
     """Return whether the largest products come out right; ``open_session`` opens a graph in ONNX Runtime."""
     a, b = np.full((1, 4), 255, np.uint8), np.full((4, 16), 127, np.int8)
-    (found,) = open_session(_PRODUCT).run(None, {"a": a, "b": b})
-    return bool((found == a.astype(np.int32) @ b.astype(np.int32)).all())
+    (product,) = open_session(_PRODUCT).run(None, {"a": a, "b": b})
+    return bool((product == a.astype(np.int32) @ b.astype(np.int32)).all())

@@ -20,13 +20,13 @@ LOOKAHEAD_TOKENS = 2
 """Beam search waits so many tokens for a live hypothesis that is behind."""
 
 
-def length_limit(source_tokens: int, target_limit: int, wanted: int | None = None) -> int:
+def length_limit(source_tokens: int, target_limit: int, requested: int | None = None) -> int:
     """Return the most tokens that a search may choose: ``wanted``, or a limit that depends on the source.
 
     One of the ``target_limit`` places that the model has is kept for the end token of a translation that is cut off:
     attention is computed over a closed one.
     """
-    return min(2 * source_tokens + SPARE_TOKENS if wanted is None else wanted, target_limit - 1)
+    return min(2 * source_tokens + SPARE_TOKENS if requested is None else requested, target_limit - 1)
 
 
 MOST_SLOTS = 16

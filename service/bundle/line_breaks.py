@@ -26,7 +26,7 @@ def continued(lines: Sequence[str]) -> list[bool]:
     begins with a capital and ends with a stop, some lines further on.
     """
     may_be = [_may_continue(line, following) for line, following in pairwise(lines)]
-    found: list[bool] = []
+    continues: list[bool] = []
     first = 0
     while first < len(may_be):
         last = first
@@ -35,10 +35,10 @@ def continued(lines: Sequence[str]) -> list[bool]:
         is_sentence = (
             _STOPS.search(lines[last].rstrip()[-20:]) is not None and _BEGIN.sub("", lines[first][:40])[:1].isupper()
         )
-        found += [is_sentence or _is_full(line) for line in lines[first:last]]
-        found += [False] * (last < len(may_be))
+        continues += [is_sentence or _is_full(line) for line in lines[first:last]]
+        continues += [False] * (last < len(may_be))
         first = last + 1
-    return found
+    return continues
 
 
 def joined_lines(text: str, lines: Sequence[Span]) -> list[Span]:
@@ -82,18 +82,18 @@ def in_lines(text: str, source: str) -> list[tuple[Span, str]]:
 
     The lines have about the same shares of both texts, and no line is empty.
     """
-    blanks = [found.start() for found in _BLANK.finditer(text)]
+    blanks = [match.start() for match in _BLANK.finditer(text)]
     breaks = [*_BREAK.finditer(source)]
     placed: list[tuple[Span, str]] = []
     first = 0
-    for number, wanted in enumerate(breaks):
+    for number, is_break in enumerate(breaks):
         last = len(blanks) - (len(breaks) - number - 1)  # as many remain for those that follow
         if first >= last:
             break
-        share = wanted.start() * len(text) / len(source)
+        share = is_break.start() * len(text) / len(source)
         after = min(max(bisect_left(blanks, share), first), last - 1)
         best = after - 1 if after > first and share - blanks[after - 1] < blanks[after] - share else after
-        placed.append(((blanks[best], blanks[best] + 1), wanted[0]))
+        placed.append(((blanks[best], blanks[best] + 1), is_break[0]))
         first = best + 1
     return placed
 

@@ -87,14 +87,14 @@ def _read_member(ensemble: Path, name: str, version: str, digest: str) -> Bundle
             f"{ensemble}: its member {name} (version {version}) is missing; put its bundle into {folder}, "
             f"or remove {ensemble.name}."
         )
-    found = read_bundle(folder)
-    if found.digest != digest:
+    bundle = read_bundle(folder)
+    if bundle.digest != digest:
         raise BundleIncompatible(
             f"{ensemble}: it was made of {name} version {version} ({digest[:19]}…), but {folder} has version "
-            f"{found.manifest.version} ({found.digest[:19]}…); make it again with `python -m training ensemble`, "
+            f"{bundle.manifest.version} ({bundle.digest[:19]}…); make it again with `python -m training ensemble`, "
             "or put that version back."
         )
-    return found
+    return bundle
 
 
 def check_files(bundle: Bundle) -> None:

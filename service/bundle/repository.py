@@ -59,16 +59,16 @@ def find_bundles(folder: Path, read: Callable[[Path], Bundle] = load_bundle, *, 
     `read` is load_bundle, or read_bundle to check only the manifests. Raise BundleError if there is none, if one cannot
     be served, or if two have the same name.
     """
-    found = scan_bundles(folder, gallery=gallery)
+    entries = scan_bundles(folder, gallery=gallery)
     for path in _subfolders(folder, gallery):
         if not (is_bundle(path) or path.name in (GALLERY, CAPTIONS)):
             _LOG.warning("%s is ignored: it has no manifest.json, so it is not a bundle", path)
-    if not found:
+    if not entries:
         raise no_models(f"{folder}: there is no model bundle in it, which is a folder with a manifest.json.")
     owners: dict[str, Path] = {}
-    for each in found:
-        owners.setdefault(each.name, each.path)
-    return [load_entry(each, owners, read) for each in found]
+    for entry in entries:
+        owners.setdefault(entry.name, entry.path)
+    return [load_entry(entry, owners, read) for entry in entries]
 
 
 def _subfolders(folder: Path, gallery: bool) -> list[Path]:
@@ -87,12 +87,12 @@ def scan_bundles(folder: Path, *, gallery: bool = False) -> list[BundleEntry]:
     return [_entry_of(path) for path in _subfolders(folder, gallery) if is_bundle(path)]
 
 
-def load_entry(found: BundleEntry, others: Mapping[str, Path], read: Callable[[Path], Bundle] = load_bundle) -> Bundle:
+def load_entry(entry: BundleEntry, others: Mapping[str, Path], read: Callable[[Path], Bundle] = load_bundle) -> Bundle:
     """Read and check a bundle that was found; `others` holds the folder of each name. Raise BundleError."""
-    bundle = read(found.path)
-    owner = others.get(bundle.manifest.name, found.path)
-    if owner != found.path:
-        raise BundleIncompatible(f"{found.path} and {owner} are both named {bundle.manifest.name}; remove one of them.")
+    bundle = read(entry.path)
+    owner = others.get(bundle.manifest.name, entry.path)
+    if owner != entry.path:
+        raise BundleIncompatible(f"{entry.path} and {owner} are both named {bundle.manifest.name}; remove one of them.")
     return bundle
 
 

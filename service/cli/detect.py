@@ -22,18 +22,18 @@ def detect(
     models_dir: ModelsDir = None,
 ) -> None:
     """Print the language of each text, and how sure that is from 0 to 100: en, fr, …; und if none is recognised."""
-    own = read_settings(models_dir=models_dir)
+    settings = read_settings(models_dir=models_dir)
     try:
-        detector = Detector(served_languages(own.models_dir, own.pivot_language).primary)
+        detector = Detector(served_languages(settings.models_dir, settings.pivot_language).primary)
         with read_lines(input, "the input") as lines:
             for text in texts or lines:
-                found = detector.detect(text)
+                guesses = detector.detect(text)
                 if as_json:
                     typer.echo(
-                        json.dumps([{"language": each.language, "confidence": each.confidence} for each in found])
+                        json.dumps([{"language": guess.language, "confidence": guess.confidence} for guess in guesses])
                     )
                 else:
-                    named = UNDETERMINED if found == [NOTHING] else found[0].language
-                    typer.echo(f"{named}\t{found[0].confidence}")
+                    named = UNDETERMINED if guesses == [NOTHING] else guesses[0].language
+                    typer.echo(f"{named}\t{guesses[0].confidence}")
     except EngineError as error:
         fail(error.message, FAILED)

@@ -53,55 +53,55 @@ class LegBundle(NamedTuple):
     pair: Pair
 
 
-def find_legs(wanted: ModelQuery, models_dir: Path, settings: ModelSettings) -> list[LegBundle]:
+def find_legs(query: ModelQuery, models_dir: Path, settings: ModelSettings) -> list[LegBundle]:
     """Return the wanted bundle: the named one, else the pair's default, by the server's rule.
 
     If no model translates the pair, return the defaults of its two legs through the pivot language. Raise BundleError,
     DeviceUnavailable, InvalidOption (more options are needed) or UnsupportedPair.
     """
-    folder = folder_of(wanted.model, models_dir) if wanted.model else None
+    folder = folder_of(query.model, models_dir) if query.model else None
     named = load_bundle(folder) if folder else None
     if named is not None:
         info = info_of(named, settings)
-        if (wanted.source or wanted.target) and _pair([info], wanted) is None:
+        if (query.source or query.target) and _pair([info], query) is None:
             pairs = ", ".join(" → ".join(pair) for pair in info.pairs)
             raise UnsupportedPair(f"{info.name} translates {pairs}.")
-        return [LegBundle(named, pair_of(info, wanted))]
-    if wanted.model and _is_path(wanted.model, models_dir):
-        raise _missing(f"{wanted.model}: there is no such folder", models_dir)
-    if wanted.model and _HUB_NAME.fullmatch(wanted.model):
+        return [LegBundle(named, pair_of(info, query))]
+    if query.model and _is_path(query.model, models_dir):
+        raise _missing(f"{query.model}: there is no such folder", models_dir)
+    if query.model and _HUB_NAME.fullmatch(query.model):
         raise BundleMissing(
-            f"{wanted.model} is no folder here. If it is a model on the Hugging Face hub, import it once "
-            f"(docs/import.md): python -m training import {wanted.model} "
-            f"--output models/{wanted.model.partition('/')[2]}"
+            f"{query.model} is no folder here. If it is a model on the Hugging Face hub, import it once "
+            f"(docs/import.md): python -m training import {query.model} "
+            f"--output models/{query.model.partition('/')[2]}"
         )
-    if wanted.model and not wanted.target:
-        raise _missing(f"{wanted.model} is neither a bundle's folder nor a model's name", models_dir)
+    if query.model and not query.target:
+        raise _missing(f"{query.model} is neither a bundle's folder nor a model's name", models_dir)
     bundles = {bundle.manifest.name: bundle for bundle in find_bundles(models_dir)}
     infos = [info_of(bundle, settings) for bundle in bundles.values()]
-    known = Languages.of(infos, None if wanted.model else wanted.pivot)
-    pair = _pair(infos, wanted) or _only_pair(known.pivoted, known, wanted)
+    languages = Languages.of(infos, None if query.model else query.pivot)
+    pair = _pair(infos, query) or _only_pair(languages.pivoted, languages, query)
     if pair is None:
         pairs = ", ".join(sorted({" → ".join(pair) for info in infos for pair in pairs_of(info)}))
-        raise UnsupportedPair(f"No model translates {_asked(wanted)}; {models_dir} has {pairs}.")
+        raise UnsupportedPair(f"No model translates {_asked(query)}; {models_dir} has {pairs}.")
     legs = []
-    for leg in known.legs(*pair):
-        ranked = in_order([info for info in infos if leg in pairs_of(info)], wanted.preferred, leg)
-        chosen = [info for info in ranked if wanted.model in (None, info.architecture)]
+    for leg in languages.legs(*pair):
+        ranked = in_order([info for info in infos if leg in pairs_of(info)], query.preferred, leg)
+        chosen = [info for info in ranked if query.model in (None, info.architecture)]
         if not chosen:
-            raise _missing(f"There is no model {wanted.model!r} {_asked(wanted)}", models_dir)
+            raise _missing(f"There is no model {query.model!r} {_asked(query)}", models_dir)
         legs.append(LegBundle(bundles[chosen[0].name], leg))
     return legs
 
 
-def pair_of(info: ModelInfo, wanted: ModelQuery) -> Pair:
+def pair_of(info: ModelInfo, query: ModelQuery) -> Pair:
     """Return the pair of a model: the wanted one, with the model's first source language if none is named.
 
     Raise InvalidOption if the model has several targets and none is named.
     """
-    if wanted.target is None and len({target for _, target in pairs_of(info)}) > 1:
-        return _pair([info], wanted) or (info.source_language, info.target_language)
-    named = wanted.source or info.source_language, wanted.target or info.target_language
+    if query.target is None and len({target for _, target in pairs_of(info)}) > 1:
+        return _pair([info], query) or (info.source_language, info.target_language)
+    named = query.source or info.source_language, query.target or info.target_language
     return Languages.of([info]).pair(*named) or (info.source_language, info.target_language)
 
 
@@ -118,30 +118,30 @@ def _is_path(model: str, models_dir: Path) -> bool:
     return path.is_absolute() or model.startswith(".") or path.parent.is_dir() or path.parts[0] == models_dir.name
 
 
-def _pair(infos: Sequence[ModelInfo], wanted: ModelQuery) -> Pair | None:
+def _pair(infos: Sequence[ModelInfo], query: ModelQuery) -> Pair | None:
     """Return the wanted pair of the models, or None; raise InvalidOption if more options are needed."""
-    return _only_pair({pair for info in infos for pair in pairs_of(info)}, Languages.of(infos), wanted)
+    return _only_pair({pair for info in infos for pair in pairs_of(info)}, Languages.of(infos), query)
 
 
-def _only_pair(served: Set[Pair], known: Languages, wanted: ModelQuery) -> Pair | None:
+def _only_pair(served: Set[Pair], languages: Languages, query: ModelQuery) -> Pair | None:
     """Return the only one of the pairs that is wanted, or None; raise InvalidOption if there are several."""
     pairs = sorted(served)
-    if wanted.source:
-        pairs = [pair for pair in pairs if pair == known.pair(wanted.source, wanted.target or pair[1])]
-    elif wanted.target:
-        pairs = [pair for pair in pairs if pair == known.pair(pair[0], wanted.target)]
+    if query.source:
+        pairs = [pair for pair in pairs if pair == languages.pair(query.source, query.target or pair[1])]
+    elif query.target:
+        pairs = [pair for pair in pairs if pair == languages.pair(pair[0], query.target)]
     if len(pairs) > 1:
-        option, place = (wanted.names.source, 0) if wanted.target else (wanted.names.target, 1)
+        option, place = (query.names.source, 0) if query.target else (query.names.target, 1)
         codes = sorted({pair[place] for pair in pairs})
         raise InvalidOption(
-            f"Choose the language with {option}: {', '.join(codes)}; or name a model with {wanted.names.model}."
+            f"Choose the language with {option}: {', '.join(codes)}; or name a model with {query.names.model}."
         )
     return pairs[0] if pairs else None
 
 
-def _asked(wanted: ModelQuery) -> str:
-    source = f"from {wanted.source!r} " if wanted.source else ""
-    return f"{source}to {wanted.target!r}" if wanted.target else f"{source}to any language"
+def _asked(query: ModelQuery) -> str:
+    source = f"from {query.source!r} " if query.source else ""
+    return f"{source}to {query.target!r}" if query.target else f"{source}to any language"
 
 
 def _missing(what: str, models_dir: Path) -> BundleMissing:

@@ -14,13 +14,13 @@ def documents_in(folder: Path) -> tuple[list[Path], Counter[str]]:
 
     Hidden files and folders are left out; raise InvalidOption for a folder without a document.
     """
-    known = {*supported_extensions()}
+    extensions = {*supported_extensions()}
     documents: list[Path] = []
     others: Counter[str] = Counter()
     for path in sorted(folder.rglob("*")):
         if any(part.startswith(".") for part in path.relative_to(folder).parts) or not path.is_file():
             continue
-        if extension_of(path.name) in known:
+        if extension_of(path.name) in extensions:
             documents.append(path)
         else:
             others[extension_of(path.name) or path.name] += 1

@@ -21,11 +21,11 @@ Name = Annotated[str, typer.Argument(help="Name of the key's owner; it appears i
 @contextmanager
 def key_file(given: Path | None) -> Iterator[Path]:
     """Give the key file; exit with a message if there is none, or if it cannot be used."""
-    found = given or read_settings().api_keys_file
-    if found is None:
+    path = given or read_settings().api_keys_file
+    if path is None:
         fail("set the file of API keys with --file or TRANSLUCENT_API_KEYS_FILE.", WRONG)
     try:
-        yield found
+        yield path
     except KeyFileError as error:
         fail(str(error), WRONG)
 

@@ -26,16 +26,16 @@ def read_bundles(folder: Path) -> tuple[list[Bundle], list[BundleError]]:
     """
     if not folder.is_dir():
         raise no_models(f"{folder}: there is no such folder of models.")
-    found: list[Bundle] = []
+    bundles: list[Bundle] = []
     refused: list[BundleError] = []
     for path in sorted(path for path in folder.iterdir() if is_bundle(path)):
         try:
-            found.append(load_bundle(path))
+            bundles.append(load_bundle(path))
         except BundleError as error:
             refused.append(error)
-    if not found and not refused:
+    if not bundles and not refused:
         raise no_models(f"{folder}: there is no model bundle in it, which is a folder with a manifest.json.")
-    return found, refused
+    return bundles, refused
 
 
 def as_json(bundles: Sequence[Bundle]) -> str:

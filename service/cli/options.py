@@ -57,9 +57,9 @@ def with_fields(kind: type) -> Callable[[Callable[..., None]], Callable[..., Non
     ]
 
     def extended(command: Callable[..., None]) -> Callable[..., None]:
-        own = signature(command, eval_str=True)
-        named = [each for each in own.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
-        command.__signature__ = own.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
+        declared = signature(command, eval_str=True)
+        named = [parameter for parameter in declared.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
+        command.__signature__ = declared.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
         return command
 
     return extended
@@ -68,5 +68,5 @@ def with_fields(kind: type) -> Callable[[Callable[..., None]], Callable[..., Non
 def _option(hint: Any) -> Any:
     """Return the type of a field with what the command line says of it."""
     lowest, highest = limits_of(hint.__metadata__)
-    [about] = [each.text for each in hint.__metadata__ if isinstance(each, About)]
+    [about] = [part.text for part in hint.__metadata__ if isinstance(part, About)]
     return Annotated[hint.__origin__, typer.Option(min=lowest, max=highest, help=about.replace("`", ""))]

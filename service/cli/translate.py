@@ -86,8 +86,8 @@ def _as_text(line: Line) -> str:
 def _signals(line: Line) -> str:
     """Return the sentences of a line as JSON: the length of each source, which is its weight, and its signals."""
     rows = [
-        {"characters": len(each.source_text), "signals": dict(zip(SIGNALS, each.signals, strict=True))}
-        for each in line.qualities
+        {"characters": len(quality.source_text), "signals": dict(zip(SIGNALS, quality.signals, strict=True))}
+        for quality in line.qualities
     ]
     return json.dumps(rows)
 
@@ -143,9 +143,9 @@ async def _run(options: BulkOptions, opened: OpenedModels) -> None:
         pairs: list[tuple[str, str]] = []  # the sentences and their translations, if a formality is wanted
 
         def write(lines: Sequence[Line]) -> None:
-            low.extend(sum(each.low for each in line.qualities) for line in lines)
+            low.extend(sum(quality.low for quality in line.qualities) for line in lines)
             if options.formality != "default":
-                pairs.extend((each.source_text, each.target_text) for line in lines for each in line.qualities)
+                pairs.extend((quality.source_text, quality.target_text) for line in lines for quality in line.qualities)
             for write_lines, shown in outputs:
                 write_lines([shown(line) for line in lines])
 
@@ -263,12 +263,12 @@ class _Work:
         assert segment.target is not None
         try:
             [only] = self.opened.legs
-            [found] = await only.score_batch([(segment.source, segment.target)], self.opened.length_penalty)
+            [result] = await only.score_batch([(segment.source, segment.target)], self.opened.length_penalty)
         except EmptyInput:
             return Line("")
         except InvalidInput as error:
             raise type(error)(f"Line {segment.number}: {error.message}") from None
-        return Line("", score=found.score, words=of_sentences([found]))
+        return Line("", score=result.score, words=of_sentences([result]))
 
     def _line(self, source: str, translation: Translation) -> Line:
         """Join the sentences of a line: one score over all tokens, of both legs if there are two."""

@@ -162,7 +162,7 @@ def translate(
     with an error, unless --from names one. A file named - is standard input or output. A
     document keeps its format: translucent translate report.docx --to fr writes report.fr.docx.
     """
-    own = read_settings(
+    settings = read_settings(
         models_dir=models_dir,
         pivot=pivot,
         device=device,
@@ -171,8 +171,8 @@ def translate(
     )
     configure_logging("warning", "console", sys.stderr)
     options = BulkOptions(
-        wanted=ModelQuery(model, source, target, own.default_bundles, own.pivot_language),
-        models_dir=own.models_dir,
+        wanted=ModelQuery(model, source, target, settings.default_bundles, settings.pivot_language),
+        models_dir=settings.models_dir,
         texts=tuple(texts or ()),
         input=input,
         output=output,
@@ -185,16 +185,16 @@ def translate(
         scores=scores,
         quality=quality,
         signals=signals,
-        device=own.device,
-        precision=own.chosen_precision,
-        intra_threads=own.intra_threads,
-        max_rows=0 if own.max_rows == "auto" else own.max_rows,
+        device=settings.device,
+        precision=settings.chosen_precision,
+        intra_threads=settings.intra_threads,
+        max_rows=0 if settings.max_rows == "auto" else settings.max_rows,
         **fields,
     )
     try:
         if documents.are_documents(options.texts):
             chosen = tuple(name.strip() for name in (columns or "").split(",") if name.strip())
-            documents.run(options, documents.DocumentOptions(limits_of(own), chosen, header, metadata, dry_run))
+            documents.run(options, documents.DocumentOptions(limits_of(settings), chosen, header, metadata, dry_run))
         elif dry_run:
             raise InvalidOption("--dry-run counts documents; name some, or a folder.")
         else:

@@ -59,10 +59,10 @@ def _shared(text: str, first: Sequence[str], second: Sequence[str]) -> Mapping[i
 
 def _ranges(text: str, words: Sequence[str]) -> list[range]:
     """Return the ranges of the words of a text, in their order."""
-    found: list[range] = []
+    ranges: list[range] = []
     end = 0
     for word in words:
         start = text.index(word, end)
         end = start + len(word)
-        found.append(range(start, end))
-    return found
+        ranges.append(range(start, end))
+    return ranges

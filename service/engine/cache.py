@@ -98,7 +98,7 @@ class ResultCache:
 
 def bytes_of(key: ResultKey, result: SentenceResult) -> int:
     """Return about how many bytes of memory an entry takes."""
-    tokens = len(key.source_ids) + sum(2 * len(each.ids) for each in result.hypotheses)
+    tokens = len(key.source_ids) + sum(2 * len(hypothesis.ids) for hypothesis in result.hypotheses)
     size = ENTRY_BYTES + HYPOTHESIS_BYTES * len(result.hypotheses) + TOKEN_BYTES * tokens
     if key.values is not None:
         forms = [form for forms in key.values.forms for form in forms]
@@ -165,14 +165,14 @@ class CachedWorker:
         """Answer sentences from the cache, and queue the others, all or none."""
         keys = [key_of(self._scope, job) for job in jobs]
         kept = [None if job.fresh else self._results.get(key) for job, key in zip(jobs, keys, strict=True)]
-        missing = {key: job for job, key, found in zip(jobs, keys, kept, strict=True) if found is None}
+        missing = {key: job for job, key, result in zip(jobs, keys, kept, strict=True) if result is None}
         futures = dict(zip(missing, self._worker.submit_all([*missing.values()]), strict=True)) if missing else {}
         for key, job in missing.items():
             if not job.fresh:
                 futures[key].add_done_callback(partial(self._keep, key))
-        hits = sum(found is not None for found in kept)
+        hits = sum(result is not None for result in kept)
         self._on_event(SentencesLookedUp(self._name, hits, len(jobs) - hits - len(missing), len(missing)))
-        return [futures[key] if found is None else _answered(found) for key, found in zip(keys, kept, strict=True)]
+        return [futures[key] if result is None else _answered(result) for key, result in zip(keys, kept, strict=True)]
 
     def _keep(self, key: ResultKey, future: Future[SentenceResult]) -> None:
         if not future.cancelled() and future.exception() is None:

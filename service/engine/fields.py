@@ -127,5 +127,5 @@ def limits_of(markers: Iterable[object]) -> tuple[Any, Any]:
 def limits_of_fields(kind: type) -> list[tuple[str, float, float | None]]:
     """Return the name and the limits of each number among the fields of a data class."""
     hints = get_type_hints(kind, include_extras=True)
-    found = [(name, *limits_of(getattr(hint, "__metadata__", ()))) for name, hint in hints.items()]
-    return [limits for limits in found if limits[1] is not None]
+    limited = [(name, *limits_of(getattr(hint, "__metadata__", ()))) for name, hint in hints.items()]
+    return [limits for limits in limited if limits[1] is not None]

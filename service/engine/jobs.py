@@ -28,9 +28,9 @@ Class = TypeVar("Class")
 
 def sent_as_fields(kind: type[Class]) -> type[Class]:
     """Let the objects of a frozen data class be pickled as their fields, in half the time of its own way."""
-    own: Any = kind
-    fields = attrgetter(*own.__match_args__)
-    own.__reduce__ = lambda value: (own, fields(value))
+    content: Any = kind
+    fields = attrgetter(*content.__match_args__)
+    content.__reduce__ = lambda value: (content, fields(value))
     return kind
 
 

@@ -58,8 +58,8 @@ class TranslationOptions(TextFields):
 
         None leaves the default.
         """
-        own, found = cls.__dataclass_fields__, {**vars(given), **more}
-        return cls(**{name: value for name, value in found.items() if value is not None and name in own})
+        own, values = cls.__dataclass_fields__, {**vars(given), **more}
+        return cls(**{name: value for name, value in values.items() if value is not None and name in own})
 
     @property
     def keeps_source(self) -> bool:
@@ -162,9 +162,9 @@ class PivotText:
 
 def mean_quality(parts: Iterable[tuple[float | None, int]]) -> float | None:
     """Return the mean of the qualities that are known, by the lengths beside them; None if none is."""
-    known = [(quality, length) for quality, length in parts if quality is not None]
-    total = sum(length for _, length in known)
-    return sum(quality * length for quality, length in known) / total if total else None
+    judged = [(quality, length) for quality, length in parts if quality is not None]
+    total = sum(length for _, length in judged)
+    return sum(quality * length for quality, length in judged) / total if total else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class Translation:
     @property
     def quality(self) -> float | None:
         """Return the share of the text that is expected to be usable, over its sentences by length; None: not known."""
-        return mean_quality((each.quality, len(each.source_text)) for each in self.qualities)
+        return mean_quality((quality.quality, len(quality.source_text)) for quality in self.qualities)
 
 
 @dataclass(frozen=True, slots=True)

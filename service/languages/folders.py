@@ -30,8 +30,8 @@ def known_languages() -> tuple[Language, ...]:
 
 @functools.cache
 def _language(tag: str) -> Language:
-    known = (folder / tag for folder in FOLDERS if tag.isalpha() and (folder / tag / "language.toml").exists())
-    folder = next(known, None)
+    candidates = (folder / tag for folder in FOLDERS if tag.isalpha() and (folder / tag / "language.toml").exists())
+    folder = next(candidates, None)
     return Language(tag) if folder is None else read_language(folder)
 
 
@@ -59,9 +59,9 @@ def _made(kind: Any, value: Any, where: str) -> Any:
     if origin is re.Pattern:
         return re.compile("|".join(value) if isinstance(value, list) else value)
     if origin is tuple and isinstance(value, list):
-        return tuple(_made(arguments[0], each, where) for each in value)
+        return tuple(_made(arguments[0], part, where) for part in value)
     if origin is Mapping and isinstance(value, dict):
-        return {key: _made(arguments[1], each, f"{where}: {key}") for key, each in value.items()}
+        return {key: _made(arguments[1], part, f"{where}: {key}") for key, part in value.items()}
     if origin in (str, bool, int, Path) and isinstance(value, origin):
         return value
     raise ValueError(f"{where} is {value!r}, which is no {kind}.")

@@ -288,7 +288,7 @@ class Language:
     @functools.cached_property
     def names_in_sentences(self) -> frozenset[str]:
         """Return the first names that models copy within a sentence, although perhaps not alone."""
-        return frozenset(name for name, _, *known in self._names if known)
+        return frozenset(name for name, _, *genders in self._names if genders)
 
     @functools.cached_property
     def _names(self) -> list[list[str]]:

@@ -203,8 +203,8 @@ class Metrics:
         """Publish which models accept requests; models that are no longer served have no series."""
         family = self._gauges["model_ready"]
         family.clear()
-        for each in states:
-            family.labels(each.name).set(1 if each.ready else 0)
+        for state in states:
+            family.labels(state.name).set(1 if state.ready else 0)
 
     def show_models(self, models: Iterable[ModelInfo]) -> None:
         """Publish which models are loaded and create their series, so that rates start from zero."""

@@ -44,7 +44,8 @@ def accepted(info: FieldInfo) -> str:
         return "true or false"
     kind = "a number" if info.annotation is float else "a whole number"
     low, high = (
-        next((getattr(each, name) for each in info.metadata if hasattr(each, name)), None) for name in ("ge", "le")
+        next((getattr(constraint, name) for constraint in info.metadata if hasattr(constraint, name)), None)
+        for name in ("ge", "le")
     )
     if low is None:
         return f"{kind} above 0, up to {high}"
@@ -60,11 +61,11 @@ def load_settings(**overrides: Any) -> Settings:
 
     Raise SettingsError with every problem at once, unknown variables included.
     """
-    known = {variable(name): name for name in _in_order()}
+    names = {variable(name): name for name in _in_order()}
     ours = {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(PREFIX)}
     given, problems = _secrets_in_files(ours)
     files = {f"{variable(name)}_FILE" for name in _secrets()}
-    problems += [_unknown(name, known) for name in sorted(ours) if name not in {*known, *files}]
+    problems += [_unknown(name, names) for name in sorted(ours) if name not in {*names, *files}]
     given |= {name: value for name, value in overrides.items() if value is not None}
     settings = None
     try:
@@ -82,7 +83,7 @@ def _secrets() -> list[str]:
 
 def _secrets_in_files(environment: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
     """Return the secrets in the files that variables with `_FILE` name, by their fields; and what is wrong."""
-    found: dict[str, Any] = {}
+    secrets: dict[str, Any] = {}
     problems = []
     for name in _secrets():
         variable_of_file = f"{variable(name)}_FILE"
@@ -91,10 +92,10 @@ def _secrets_in_files(environment: Mapping[str, str]) -> tuple[dict[str, Any], l
             continue
         if variable(name) in environment:
             problems.append(f"{variable(name)} is given twice, also as a file; remove one of the two.")
-        found[name] = _secret_in(path)
-        if not found[name]:
+        secrets[name] = _secret_in(path)
+        if not secrets[name]:
             problems.append(f"{variable_of_file}={path!r} is not accepted: it must be a file that holds a secret.")
-    return found, problems
+    return secrets, problems
 
 
 def _secret_in(path: str) -> str:
@@ -111,9 +112,9 @@ def forget_secrets() -> None:
         os.environ.pop(variable(name), None)
 
 
-def _unknown(name: str, known: Mapping[str, str]) -> str:
-    close = difflib.get_close_matches(name.upper(), known, n=1, cutoff=0.8)
-    hint = f"did you mean {close[0]}?" if close else f"the settings are {', '.join(known)}."
+def _unknown(name: str, names: Mapping[str, str]) -> str:
+    close = difflib.get_close_matches(name.upper(), names, n=1, cutoff=0.8)
+    hint = f"did you mean {close[0]}?" if close else f"the settings are {', '.join(names)}."
     return f"{name} is not a setting; {hint}"
 
 

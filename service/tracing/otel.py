@@ -38,10 +38,10 @@ class RequestSpan:
 
     def finish(self, method: str, route: str | None, status: int, figures: Mapping[str, str | int | None]) -> None:
         """Record the outcome of the request; `route` is a template, and figures that are None are left out."""
-        known = method if method in METHODS else "_OTHER"
+        label = method if method in METHODS else "_OTHER"
         shown = method if method in METHODS else "HTTP"
         self._span.update_name(shown if route is None else f"{shown} {route}")
-        attributes = {"http.request.method": known, "http.route": route, "http.response.status_code": status, **figures}
+        attributes = {"http.request.method": label, "http.route": route, "http.response.status_code": status, **figures}
         self._span.set_attributes({name: value for name, value in attributes.items() if value is not None})
         if status >= 500:
             self._span.set_status(StatusCode.ERROR)
@@ -103,7 +103,7 @@ def open_tracing() -> OpenTelemetry:
     for name, only in ACCEPTED.items():
         if os.environ.get(name, only).strip().lower() not in ("", only):
             raise TracingError(f"{name} must be {only} or unset: this server can send traces in no other way.")
-    own = Resource.create({"service.name": "translucent", "service.version": __version__})
-    provider = TracerProvider(resource=own.merge(OTELResourceDetector().detect()), shutdown_on_exit=False)
+    resource = Resource.create({"service.name": "translucent", "service.version": __version__})
+    provider = TracerProvider(resource=resource.merge(OTELResourceDetector().detect()), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return OpenTelemetry(provider)

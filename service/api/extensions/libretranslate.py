@@ -64,10 +64,10 @@ class FrontendSettings(Schema):
 @router.get("/frontend/settings", response_model=FrontendSettings)
 async def get_frontend_settings(service: ServiceDep) -> JSONResponse:
     """Return the settings for a LibreTranslate page: limits, whether keys are needed, and the default languages."""
-    known = service.languages.targets
-    targets = ["fr"] * ("fr" in known) + [code for own_targets in known.values() for code in own_targets]
-    sources = {code for code, own_targets in known.items() if len(own_targets) > 1}
-    first = next((code for code in targets if code not in sources), next(iter(known), ""))
+    languages = service.languages.targets
+    targets = ["fr"] * ("fr" in languages) + [code for own_targets in languages.values() for code in own_targets]
+    sources = {code for code, own_targets in languages.items() if len(own_targets) > 1}
+    first = next((code for code in targets if code not in sources), next(iter(languages), ""))
     settings = service.settings
     return JSONResponse(
         {

@@ -65,10 +65,10 @@ def configuration(name: str) -> dict[str, Any]:
     }
 
 
-def readiness(own: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+def readiness(responses: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of both answers about readiness."""
-    not_ready = {"description": "Not ready", "model": dict[str, str | bool], **example({**own, "ready": False})}
-    return {200: example({**own, "ready": True}), 503: not_ready}
+    not_ready = {"description": "Not ready", "model": dict[str, str | bool], **example({**responses, "ready": False})}
+    return {200: example({**responses, "ready": True}), 503: not_ready}
 
 
 async def named_model(request: Request, model: str, service: ServiceDep) -> ModelInfo:
@@ -162,25 +162,25 @@ async def get_model_readiness(info: ModelDep, service: ServiceDep) -> JSONRespon
         },
     },
 )
-async def infer(info: ModelDep, wanted: InferenceRequest, service: ServiceDep, context: ContextDep) -> Response:
+async def infer(info: ModelDep, request: InferenceRequest, service: ServiceDep, context: ContextDep) -> Response:
     """Translate the texts of the input `text`, or with `target_text` score the given translations (forced decoding).
 
     Tensors may be bytes after the JSON (binary tensor data extension), which is what Triton's clients send and want.
     """
-    for tensor in wanted.inputs:
+    for tensor in request.inputs:
         check_texts(tensor.data, service.settings)
-    context.count(wanted.texts, info.name)
-    fields = wanted.parameters
+    context.count(request.texts, info.name)
+    fields = request.parameters
     pair = pair_of(fields, info)
     translator = service.registry.resolve(*pair, info.name)
     with kept([translator]):
         glossary = await context.deadline.wait_for(service.glossary(fields.glossary, pair, [translator]))
         options = TranslationOptions.of(fields, glossary=glossary)
-        tensors = await context.deadline.wait_for(infer_with(translator, wanted, options, context.deadline.at))
+        tensors = await context.deadline.wait_for(infer_with(translator, request, options, context.deadline.at))
     head = {"model_name": info.name, "model_version": info.version}
-    if wanted.id is not None:
-        head["id"] = wanted.id
-    rendered = partial(render, head, tensors, wanted.binary)
+    if request.id is not None:
+        head["id"] = request.id
+    rendered = partial(render, head, tensors, request.binary)
     large = "attention" in tensors  # tens of thousands of numbers, too many to write on the event loop
     answer, json_length = await context.deadline.wait_for(REPRESENTATIONS.run(rendered)) if large else rendered()
     if json_length is None:

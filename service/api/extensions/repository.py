@@ -90,13 +90,13 @@ async def list_repository(
     `{"ready": true}` lists only those that accept requests.
     """
     entries = [
-        entry(each.name, each.version, AVAILABILITY.get(each.state, "UNAVAILABLE"), each.reason)
-        for each in service.registry.states()
+        entry(state.name, state.version, AVAILABILITY.get(state.state, "UNAVAILABLE"), state.reason)
+        for state in service.registry.states()
     ]
     if not fields.ready:
         entries += [entry(name, "", "UNAVAILABLE", NOT_LOADED) for name in await service.registry.unused()]
-    listed = (each for each in entries if each["state"] == "READY" or not fields.ready)
-    return JSONResponse(sorted(listed, key=lambda each: each["name"]))
+    listed = (entry for entry in entries if entry["state"] == "READY" or not fields.ready)
+    return JSONResponse(sorted(listed, key=lambda entry: entry["name"]))
 
 
 def entry(name: str, version: str, state: Availability, reason: str) -> dict[str, str]:

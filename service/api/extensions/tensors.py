@@ -24,32 +24,32 @@ from service.engine import (
 )
 
 
-def pair_of(wanted: InferenceParameters, info: ModelInfo) -> Pair:
+def pair_of(parameters: InferenceParameters, info: ModelInfo) -> Pair:
     """Return the pair of a model that a request means; raise ApiError (400) if the model does not have it.
 
     The target of a model with several has to be named: the first one would be a translation that nobody asked for.
     """
-    if wanted.target is None and len(info.targets) > 1:
+    if parameters.target is None and len(info.targets) > 1:
         raise invalid(
             f"{info.name} translates into {', '.join(info.targets)}; name one of them in the parameter target",
             "missing_parameter",
             "target",
         )
-    source, target = wanted.source or info.source_language, wanted.target or info.target_language
-    known = Languages.of([info])
-    pair = known.pair(source, target)
+    source, target = parameters.source or info.source_language, parameters.target or info.target_language
+    languages = Languages.of([info])
+    pair = languages.pair(source, target)
     if pair is None or pair[0] == pair[1]:
-        wrong = "source" if known.match(source) is None else "target"
+        wrong = "source" if languages.match(source) is None else "target"
         pairs = ", ".join(f"{source} to {target}" for source, target in pairs_of(info))
         raise invalid(f"{info.name} translates {pairs}; choose one of these pairs", "unsupported_pair", wrong)
     return pair
 
 
 async def infer_with(
-    translator: Translates, wanted: InferenceRequest, options: TranslationOptions, deadline: float
+    translator: Translates, request: InferenceRequest, options: TranslationOptions, deadline: float
 ) -> dict[str, Tensor]:
     """Return the requested outputs, in that order."""
-    names, texts, targets = wanted.wanted, wanted.texts, wanted.target_texts
+    names, texts, targets = request.wanted, request.texts, request.target_texts
     tensors: dict[str, Tensor]
     if "attention" in names:
         view = AttentionOptions(translation=options)
@@ -61,10 +61,10 @@ async def infer_with(
         tensors = {"translation": targets, "score": numbers([one.score for one in scored])}
     else:
         options = replace(options, details="score" in names)
-        found = await translator.translate(texts, options, deadline=deadline)
+        translations = await translator.translate(texts, options, deadline=deadline)
         tensors = {
-            "translation": [translation.text for translation in found],
-            "score": numbers([_score(translation) for translation in found]),
+            "translation": [translation.text for translation in translations],
+            "score": numbers([_score(translation) for translation in translations]),
         }
     return {name: tensors[name] for name in names}
 

@@ -174,7 +174,7 @@ def cost_of(fields: Mapping[str, Any]) -> int:
     texts = fields.get("q", fields.get("inputs"))
     if not isinstance(texts, list):
         return 1
-    shapes = [each.get("shape") for each in texts if isinstance(each, dict)]
+    shapes = [tensor.get("shape") for tensor in texts if isinstance(tensor, dict)]
     return max(1, *map(_size, shapes)) if shapes else max(1, len(texts))
 
 

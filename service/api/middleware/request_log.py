@@ -68,17 +68,17 @@ class RequestLogMiddleware:
         context = RequestContext(request_id, deadline, address, trace_id_of(header(scope, b"traceparent")))
         method = str(scope["method"])
         # A GET route also answers HEAD; the server leaves out the body.
-        own: Scope = {**scope, KEY: context, "method": "GET" if method == "HEAD" else method}
-        own.update(url_of(scope, self.proxies))
-        own["path"] = path_of(scope, scope["app"].state.methods)
+        request_scope: Scope = {**scope, KEY: context, "method": "GET" if method == "HEAD" else method}
+        request_scope.update(url_of(scope, self.proxies))
+        request_scope["path"] = path_of(scope, scope["app"].state.methods)
         self.service.metrics.request_started()
         tracing = None if scope["path"] in QUIET_ROUTES else self.service.tracing
         with UNTRACED if tracing is None else tracing.request(Headers(scope=scope)) as span:
             context.trace_id = (span and span.trace_id) or context.trace_id
             try:
-                await self._run(own, receive, self._completing(own, send))
+                await self._run(request_scope, receive, self._completing(request_scope, send))
             finally:
-                self._finish(own, method, span)
+                self._finish(request_scope, method, span)
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application; in case of any failure, the client gets exactly one answer."""
@@ -147,11 +147,11 @@ class RequestLogMiddleware:
             "texts": context.texts,
             "characters": context.characters,
         }
-        known = {name: value for name, value in values.items() if value is not None}
+        present = {name: value for name, value in values.items() if value is not None}
         if (route in QUIET_ROUTES or route.startswith(QUIET_FOLDERS)) and status < 500:
-            log.debug("request", **known)
+            log.debug("request", **present)
         else:
-            log_often("request", known)
+            log_often("request", present)
         if span is None:
             return
         figures = {f"translucent.{name}": values[name] for name in ("request_id", "model", "texts", "characters")}

@@ -70,14 +70,14 @@ async def attention(
     deadline = context.deadline
 
     async def make() -> Response:
-        own = job
+        pair_job = job
         with kept([*translators, *([before] if before else [])]):
             if before is not None:
                 check_room([before, translators[0]], deadline.at)
                 work = before.translate([job.text], job.options.translation, deadline=deadline.at)
                 [between] = await deadline.wait_for(work)
-                own = replace(job, text=between.text)
-            maps = await deadline.wait_for(_maps(translators, own, fields, deadline.at))
+                pair_job = replace(job, text=between.text)
+            maps = await deadline.wait_for(_maps(translators, pair_job, fields, deadline.at))
         naming = naming_of(shown, fields.other_text)
         return await deadline.wait_for(represent(maps, fields, naming, renderer))
 
@@ -110,8 +110,8 @@ def _translators(service: Service, pair: Pair, fields: AttentionRequest) -> list
     ]
     if not others:
         raise invalid("view=compare needs a second model of this pair, and there is none", "unknown_model")
-    other = min(others, key=lambda info: (bool(info.members), info.architecture == first.info.architecture))
-    return [first, resolve(*pair, other.name)]
+    second = min(others, key=lambda info: (bool(info.members), info.architecture == first.info.architecture))
+    return [first, resolve(*pair, second.name)]
 
 
 async def _maps(

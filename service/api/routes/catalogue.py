@@ -21,12 +21,12 @@ router = APIRouter(tags=["Models"])
 @router.get("/languages", response_model=list[Language])
 async def list_languages(service: ServiceDep) -> JSONResponse:
     """List the languages and the targets of each, which include itself."""
-    known = service.languages
+    languages = service.languages
     listed: list[dict[str, Any]] = []
-    for code, targets in known.targets.items():
+    for code, targets in languages.targets.items():
         listed.append({"code": code, "name": language_name(code), "targets": list(targets)})
-        if pivoted := [target for target in targets if (code, target) in known.pivoted]:
-            listed[-1]["pivots"] = dict.fromkeys(pivoted, known.pivot)
+        if pivoted := [target for target in targets if (code, target) in languages.pivoted]:
+            listed[-1]["pivots"] = dict.fromkeys(pivoted, languages.pivot)
         if has_registers(code):
             listed[-1]["formality"] = True
     return JSONResponse(listed)
@@ -47,9 +47,9 @@ async def list_models(request: Request, service: ServiceDep) -> Response:
     processes = service.settings.engine_processes
 
     def written() -> bytes:
-        found = tuple(describe(info, service, states[info.name]) for info in while_wanted(models))
+        described = tuple(describe(info, service, states[info.name]) for info in while_wanted(models))
         # Undecided where the models run in this process, whatever the setting says: under Ray, for example.
-        body = ModelList(models=found, engine_processes=0 if processes == "auto" else processes).json_bytes()
+        body = ModelList(models=described, engine_processes=0 if processes == "auto" else processes).json_bytes()
         return gzip.compress(body, 6) if is_packed else body
 
     headers = {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if is_packed else {})

@@ -69,12 +69,12 @@ def _completed(path: Path) -> bytes:
         return content
     place, root = ("", "./") if path == FOLDER / INDEX else (f"web/{path.name}", "../")
     current = place if place in PLACES else "learn/"  # what has no place of its own belongs to the book
-    own, begin, main = content.decode().partition("<main")
+    head, begin, main = content.decode().partition("<main")
     list_of_pages = ""
     if path.parent == LEARN and path.name != INDEX:
         main = main.replace("</main>", f"{book.turn(path.name)}</main>")
         list_of_pages = book.contents(path.name)
-    return framed(own, begin + main, current, root, list_of_pages).encode()
+    return framed(head, begin + main, current, root, list_of_pages).encode()
 
 
 @router.get("/")

@@ -24,21 +24,21 @@ async def translate(fields: TranslateRequest, service: ServiceDep, context: Cont
     return await respond(job, await run_job(job, service, context))
 
 
-def job_of(fields: TranslateRequest, settings: Settings, known: Languages) -> Job:
+def job_of(fields: TranslateRequest, settings: Settings, languages: Languages) -> Job:
     """Return the requested translation job, checked in the order that clients expect; raise ApiError."""
     texts = fields.q if isinstance(fields.q, list) else [fields.q]
     check_texts(texts, settings)
     if fields.source.lower() == AUTO:
-        check_languages(known, target=fields.target)
+        check_languages(languages, target=fields.target)
         pair: tuple[str, str] | None = AUTO, fields.target
     else:
-        pair = known.pair(fields.source, fields.target, direct=bool(fields.model))
+        pair = languages.pair(fields.source, fields.target, direct=bool(fields.model))
         if pair is None:  # only then does each tag need a check
-            check_languages(known, source=fields.source, target=fields.target)
+            check_languages(languages, source=fields.source, target=fields.target)
     if fields.format not in FORMATS:
         raise ApiError(f"{shortened(fields.format)} format is not supported", code="unsupported_format", param="format")
     if fields.format == "html" and fields.details:
         raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
-    source, target = pair or served_pair(fields.source, fields.target, known, fields.model)
+    source, target = pair or served_pair(fields.source, fields.target, languages, fields.model)
     options = TranslationOptions.of(fields, glossary=None)  # which needs its pair first
     return Job(fields, texts, source, target, options)

@@ -30,10 +30,10 @@ def sizes(shape: object) -> list[int]:
     """Return the sizes of a tensor's axes; raise ValueError for anything else."""
     if not isinstance(shape, list) or len(shape) > MOST_AXES or any(isinstance(size, str) for size in shape):
         raise ValueError("no shape")
-    found = [size for size in map(as_whole, shape) if size is not None and 0 <= size <= LARGEST_SIZE]
-    if len(found) != len(shape):
+    checked = [size for size in map(as_whole, shape) if size is not None and 0 <= size <= LARGEST_SIZE]
+    if len(checked) != len(shape):
         raise ValueError("no shape")
-    return found
+    return checked
 
 
 def strings(data: object) -> list[str]:
@@ -126,7 +126,7 @@ class InferenceRequest(Fields):
     @model_validator(mode="after")
     def check_together(self) -> Self:
         """Return the request; raise pydantic's error if its parts do not fit each other."""
-        inputs, outputs = [each.name for each in self.inputs], [each.name for each in self.outputs]
+        inputs, outputs = [tensor.name for tensor in self.inputs], [tensor.name for tensor in self.outputs]
         if len(set(inputs)) != len(inputs):
             raise refused("inputs are one tensor text and, for forced decoding, one target_text", "inputs")
         if "text" not in inputs:

@@ -123,9 +123,9 @@ class Pairs(Generic[AnyServed]):
 
 def _first_working(translators: Sequence[AnyServed]) -> AnyServed:
     """Return the first translator that has not failed for good; if all have, the first."""
-    for each in translators:
-        if each.state != "failed":
-            return each
+    for translator in translators:
+        if translator.state != "failed":
+            return translator
     return translators[0]
 
 
@@ -156,19 +156,19 @@ def default_and_reason(models: Sequence[ModelInfo], preferred: Sequence[str], pa
     tests, means = compared(comparable_scores(usual, pair))
     if name not in means:
         return name, "as the first by name: no scores of theirs can be compared"
-    found = ", ".join(f"{other} {means[other]:.1f}" if other in means else f"{other} has none" for other in others)
-    more = ", and it has more attention heads" if any(means[name] < means.get(other, 0) for other in others) else ""
+    stated = ", ".join(f"{name} {means[name]:.1f}" if name in means else f"{name} has none" for name in others)
+    more = ", and it has more attention heads" if any(means[name] < means.get(model, 0) for model in others) else ""
     sets = ", ".join(dict.fromkeys(test[0] for test in tests))
-    return name, f"by {tests[0][1]} on {sets}: {means[name]:.1f} ({found}){more}"
+    return name, f"by {tests[0][1]} on {sets}: {means[name]:.1f} ({stated}){more}"
 
 
 def comparable_scores(models: Sequence[ModelInfo], pair: Pair) -> dict[str, dict[Test, float]]:
     """Return the scores of each model; where one has no signature, those of the same test set and metric have none."""
     measured = {info.name: scores(info, pair) if info.may_be_default else {} for info in models}
-    stated = {test[:2] for own in measured.values() for test in own if not test[2]}
+    stated = {test[:2] for scores in measured.values() for test in scores if not test[2]}
     return {
-        name: {(*test[:2], "" if test[:2] in stated else test[2]): score for test, score in own.items()}
-        for name, own in measured.items()
+        name: {(*test[:2], "" if test[:2] in stated else test[2]): score for test, score in scores.items()}
+        for name, scores in measured.items()
     }
 
 
@@ -176,9 +176,9 @@ def compared(measured: Mapping[str, Mapping[Test, float]]) -> tuple[list[Test], 
     """Return the tests that models are compared on, and the mean over them of each model that has them all."""
     tests = comparison_tests(list(measured.values()))
     means = {
-        name: sum(own[test] for test in tests) / len(tests)
-        for name, own in measured.items()
-        if tests and all(test in own for test in tests)
+        name: sum(scores[test] for test in tests) / len(tests)
+        for name, scores in measured.items()
+        if tests and all(test in scores for test in tests)
     }
     return tests, means
 
@@ -198,33 +198,33 @@ def scores(info: ModelInfo, pair: tuple[str, str]) -> dict[Test, float]:
     entries = info.card.get("scores") or ()
     if not entries:  # as of most imported models, which may have thousands of pairs
         return {}
-    found: dict[Test, float] = {}
+    by_test: dict[Test, float] = {}
     measured: set[Test] = set()  # those of which `found` has the precision that runs
-    own, every = "{}-{}".format(*pair), _names(info.sources, info.targets)
+    pair_name, every = "{}-{}".format(*pair), _names(info.sources, info.targets)
     for entry in entries:
         name, metric, score = str(entry["test_set"]), str(entry["metric"]).casefold(), float(entry["score"])
         of_pair = name.rpartition(".")[2]
         if metric not in METRICS or not math.isfinite(score) or name.startswith("development/"):
             continue
-        if of_pair in every and of_pair != own and "." in name:
+        if of_pair in every and of_pair != pair_name and "." in name:
             continue
         parts = (entry.get("signature") or "").split("|")
-        name = name.removesuffix(f".{own}")
+        name = name.removesuffix(f".{pair_name}")
         name = "flores" if name.startswith("flores") else name  # -101, -200 and + have the same sentences
         test = (name, metric, "|".join(part for part in parts if not part.startswith("version:")))
         runs = entry.get("precision") == info.precision
-        if test not in found or (runs and test not in measured):
-            found[test] = score
+        if test not in by_test or (runs and test not in measured):
+            by_test[test] = score
         if runs:
             measured.add(test)
-    return found
+    return by_test
 
 
 @functools.lru_cache(maxsize=64)
 def _names(sources: tuple[str, ...], targets: tuple[str, ...]) -> frozenset[str]:
     """Return the pairs of these languages as names of test sets have them: de-en."""
-    own, others = (tuple(map(canonical, tags)) for tags in (sources, targets))
-    return frozenset(f"{source}-{target}" for source in own for target in others if source != target)
+    ours, others = (tuple(map(canonical, tags)) for tags in (sources, targets))
+    return frozenset(f"{source}-{target}" for source in ours for target in others if source != target)
 
 
 def comparison_tests(cards: Sequence[Mapping[Test, float]]) -> list[Test]:
@@ -235,8 +235,8 @@ def comparison_tests(cards: Sequence[Mapping[Test, float]]) -> list[Test]:
     counts = Counter(test for card in cards for test in card)
 
     def key(test: Test) -> tuple[int, int, int, Test]:
-        own = [card for card in cards if test in card]
-        return -counts[test], -max(map(len, own)), min(list(card).index(test) for card in own), test
+        with_test = [card for card in cards if test in card]
+        return -counts[test], -max(map(len, with_test)), min(list(card).index(test) for card in with_test), test
 
     first = min(counts, key=key, default=None)
     if first is None:

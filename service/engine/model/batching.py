@@ -38,11 +38,11 @@ class EncodedSentences:
 
     def parts(self, sentences: Sequence[int]) -> Iterator[tuple[dict[str, Any], list[int], list[int]]]:
         """Yield for each run its arrays, the wanted rows of it in order, and their positions in `sentences`."""
-        wanted: dict[int, list[tuple[int, int]]] = {}
+        places: dict[int, list[tuple[int, int]]] = {}
         for at, sentence in enumerate(sentences):
             run, row = self._places[sentence]
-            wanted.setdefault(run, []).append((row, at))
-        for run, pairs in sorted(wanted.items()):
+            places.setdefault(run, []).append((row, at))
+        for run, pairs in sorted(places.items()):
             pairs.sort()
             yield self._runs[run], [row for row, _ in pairs], [at for _, at in pairs]
 

@@ -44,8 +44,8 @@ class BundleGraphs:
         ]
         if not arrays:
             return None
-        always = np.concatenate([each.always for each in arrays])
-        likely = np.concatenate([each.likely for each in arrays], axis=1)
+        always = np.concatenate([array.always for array in arrays])
+        likely = np.concatenate([array.likely for array in arrays], axis=1)
         scored = step.get_modelmeta().custom_metadata_map.get(SCORED, "").split()
         return Shortlist(ShortlistArrays(always, likely), pad, np.array(scored, np.int64))
 

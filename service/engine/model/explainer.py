@@ -34,12 +34,12 @@ class Explainer:
         """Return the scored translation with the scores of the selected view."""
         assert selection.view is not None, "scores are those of a view"
         kind, layer, head = selection.view
-        wanted = f"{kind}." if layer == "all" else f"{kind}.{layer}."
-        names = [name for name in self._outputs if "." not in name or name.startswith(wanted)]
+        prefix = f"{kind}." if layer == "all" else f"{kind}.{layer}."
+        names = [name for name in self._outputs if "." not in name or name.startswith(prefix)]
         arrays = dict(zip(names, self._session.run(names, feeds), strict=True))
         rows, columns = (int(feeds[f"{side}_lengths"][0]) for side in SIDES[kind])
         result = cut(arrays, 0, int(feeds["source_lengths"][0]), int(feeds["target_lengths"][0]))
-        parts = {name.removeprefix(wanted): array for name, array in arrays.items() if name.startswith(wanted)}
+        parts = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
         layers = [part[0, :, :rows, :columns] for name, part in parts.items() if name.endswith("scores")]
         stacked: FloatArray = np.stack(layers) if layer == "all" else layers[0]
         scores = AttentionScores(
@@ -51,8 +51,10 @@ class Explainer:
         if "all" in (layer, head) or "queries" not in parts:
             return replace(result, scores=scores)
         queries, keys = (parts[name][0, int(head)] for name in ("queries", "keys"))
-        found = replace(scores, queries=queries[:rows].copy(), keys=keys[:columns].copy(), energy=parts.get("energy"))
-        return replace(result, scores=found)
+        selected = replace(
+            scores, queries=queries[:rows].copy(), keys=keys[:columns].copy(), energy=parts.get("energy")
+        )
+        return replace(result, scores=selected)
 
 
 def cut(arrays: Arrays, row: int, source: int, target: int, member: int = 0) -> ScoringResult:

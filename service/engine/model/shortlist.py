@@ -40,8 +40,8 @@ class Shortlist:
     ) -> tuple[IntArray, list[int]]:
         """Return the lists of several sentences side by side, [B, O] with padding at the end, and their lengths."""
         lists = [self.of(source, needed[at] if needed else ()) for at, source in enumerate(sources)]
-        lengths = [len(each) for each in lists]
+        lengths = [len(ids) for ids in lists]
         padded = np.full((len(lists), round_up(max(lengths), LIST_STEP)), self._pad, np.int64)
-        for row, each in zip(padded, lists, strict=True):
-            row[: len(each)] = each
+        for row, ids in zip(padded, lists, strict=True):
+            row[: len(ids)] = ids
         return padded, lengths

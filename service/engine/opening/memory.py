@@ -46,8 +46,8 @@ def expected_bytes(bundle: Bundle, placement: Placement, engines: int = 1) -> in
     `engines` are the engine processes, each of which loads the graphs; the tokenizers are loaded once.
     """
     if bundle.members:
-        sets = [(each, each.manifest.graphs[placement.precision]) for each in bundle.members]
-        return sum(expected_bytes(each, replace(placement, graphs=graphs), engines) for each, graphs in sets)
+        sets = [(member, member.manifest.graphs[placement.precision]) for member in bundle.members]
+        return sum(expected_bytes(member, replace(placement, graphs=graphs), engines) for member, graphs in sets)
     graphs, manifest = placement.graphs, bundle.manifest
     names = {graphs.encoder, graphs.decoder, graphs.forced, *filter(None, [graphs.shortlist])}
     weights_files = {name for name in manifest.files if not name.endswith((".onnx", ".json", ".npz", ".md"))}

@@ -184,8 +184,8 @@ class OpenModels:
         """Return whether new requests for an open model wait behind those for closed ones."""
         if not self._queue or self._clock() - model.opened_at < TURN_SECONDS:
             return False
-        open_ones = [each for each in self._models if each.state == "open"]
-        return model is min(open_ones, key=lambda each: each.opened_at)
+        open_ones = [model for model in self._models if model.state == "open"]
+        return model is min(open_ones, key=lambda model: model.opened_at)
 
     def _released(self, model: ManagedModel) -> None:
         """Use the end of a request to make room."""
@@ -217,7 +217,7 @@ class OpenModels:
     def _has_room(self, model: ManagedModel) -> bool:
         if self._limit is None:
             return True
-        reserved = sum(each.expected for each in self._models if each.state == "opening")
+        reserved = sum(model.expected for model in self._models if model.state == "opening")
         needed = self._resident() + reserved + model.expected
         if needed > self._limit and not self._models:
             _LOG.warning(
@@ -229,9 +229,9 @@ class OpenModels:
 
     def _close_idle(self) -> None:
         """Close the idle model that was used least recently, one at a time."""
-        idle = [each for each in self._models if each.unused and (not each.waiting or self._turn_is_over(each))]
-        if idle and all(each.state != "closing" for each in self._models):
-            self._close(min(idle, key=lambda each: each.used_at))
+        idle = [model for model in self._models if model.unused and (not model.waiting or self._turn_is_over(model))]
+        if idle and all(model.state != "closing" for model in self._models):
+            self._close(min(idle, key=lambda model: model.used_at))
 
     def _shrink(self) -> None:
         """Close idle models while memory is above the limit, all but one: translations may need more than expected."""

@@ -154,18 +154,20 @@ class DecodeLoop:
             )
         )
         result = SentenceResult(hypotheses, queued, computed, request.encode_seconds, trace=sentence.trace)
-        wanted = request.job.score
-        if wanted is None:
+        scoring = request.job.score
+        if scoring is None:
             self._table.resolve(request, result)
             return
         closed = best.ids if best.finish_reason == "eos" else (*best.ids, self._model.eos)
         try:
-            check_size(wanted.limit, request.tokens, len(closed))
+            check_size(scoring.limit, request.tokens, len(closed))
         except EngineError as error:
             self._table.fail(request, error)
             return
         request.translation, request.translated = result, now
-        self._table.queue_scoring(request, ScoringRequest(request.job.source_ids, closed, request.job.deadline, wanted))
+        self._table.queue_scoring(
+            request, ScoringRequest(request.job.source_ids, closed, request.job.deadline, scoring)
+        )
 
     def _clear(self) -> list[PendingSentence]:
         """Remove every sentence from every batch, because their arrays may be invalid."""

@@ -127,17 +127,17 @@ class Scheduler:
 
         None either while the first of them still waits for others; `running` is the number of running sentences.
         """
-        found = self._next_run(now, running)
-        for entry in found:
+        sentences = self._next_run(now, running)
+        for entry in sentences:
             entry.taken = True
-        return found
+        return sentences
 
     def can_encode(self, now: float, running: int) -> bool:
         """Return whether `to_encode` would return any sentence."""
         return bool(self._next_run(now, running))
 
     def _next_run(self, now: float, running: int) -> list[PendingSentence]:
-        found: list[PendingSentence] = []
+        sentences: list[PendingSentence] = []
         ready = tokens = 0
         for entry in self._queue:
             if entry.ready or entry.taken:
@@ -145,11 +145,11 @@ class Scheduler:
                 continue
             tokens += entry.tokens
             enough = ready >= (READY_BEFORE_SHORT if entry.short else READY_TOKENS)
-            if enough or len(found) >= RUN_SENTENCES or (found and tokens > RUN_TOKENS):
+            if enough or len(sentences) >= RUN_SENTENCES or (sentences and tokens > RUN_TOKENS):
                 break
-            found.append(entry)
-        gathering = tokens < GATHERED_TOKENS and all(_may_wait(entry, now, running) for entry in found)
-        return [] if gathering else found
+            sentences.append(entry)
+        gathering = tokens < GATHERED_TOKENS and all(_may_wait(entry, now, running) for entry in sentences)
+        return [] if gathering else sentences
 
     def make_ready(self, encoded: Container[PendingSentence]) -> None:
         """Record that these are encoded, if they still wait; they are the first that were not encoded."""
@@ -288,11 +288,11 @@ class ScoringQueue:
         tokens = 0
         while self._queue and len(taken) < SCORED_TOGETHER:
             job = self._queue[0][1]
-            own = len(job.source_ids) + len(job.target_ids)
-            if taken and tokens + own > SCORED_TOKENS:
+            cost = len(job.source_ids) + len(job.target_ids)
+            if taken and tokens + cost > SCORED_TOKENS:
                 break
             taken.append(self._queue.popleft())
-            tokens += own
+            tokens += cost
         self._tokens -= tokens
         self._throughput.round(now, tokens, self._tokens)
         return taken

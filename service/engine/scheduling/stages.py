@@ -52,7 +52,7 @@ class EncoderStage(Stage):
     def work(self, taken: list[PendingSentence], began: float) -> None:
         """Encode sentences together; one that is cancelled meanwhile is no longer queued."""
         values = [request.job.values for request in taken]
-        needed = [() if each is None else each.tokens for each in values] if any(values) else None
+        needed = [() if constraints is None else constraints.tokens for constraints in values] if any(values) else None
         try:
             encoded = self._model.encode([request.job.source_ids for request in taken], needed)
         except Exception:
@@ -85,8 +85,8 @@ class ScoringStage(Stage):
                 (explained if job.wanted is not None and job.wanted.stage == "scores" else plain).append((request, job))
         if plain:
             self._run(plain, self._model.score_batch)
-        for each in explained:
-            self._run([each], partial(self._explain, each[1]))
+        for explanation in explained:
+            self._run([explanation], partial(self._explain, explanation[1]))
 
     def _explain(self, job: ScoringRequest, _pairs: object) -> list[ScoringResult]:
         assert job.wanted is not None

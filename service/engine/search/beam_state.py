@@ -162,18 +162,18 @@ class BeamState(Search):
 
     def hypotheses(self, index: int, most: int) -> tuple[Hypothesis, ...]:
         """Return the finished hypotheses of a sentence that is done, best first, at most so many."""
-        found = sorted(self._finished[index], key=lambda finished: -finished.score)
-        return tuple(self._walk_back(index, finished) for finished in found[:most])
+        finished_ones = sorted(self._finished[index], key=lambda finished: -finished.score)
+        return tuple(self._walk_back(index, finished) for finished in finished_ones[:most])
 
     def recorder(self, index: int) -> Recorder | None:
         """Return the recorder of a sentence; None if its search is not recorded."""
         return self._recorders[index]
 
     def _record(self, index: int, finished: Finished) -> None:
-        found = self._finished[index]
-        found.append(finished)
-        self._arrays["closed"][index] = len(found)
-        scores, n_best = [each.score for each in found], self._n_best[index]
+        finished_ones = self._finished[index]
+        finished_ones.append(finished)
+        self._arrays["closed"][index] = len(finished_ones)
+        scores, n_best = [finished.score for finished in finished_ones], self._n_best[index]
         self._arrays["to_win"][index] = score_to_win(scores, n_best)
         self._arrays["to_go_on"][index] = score_to_go_on(scores, n_best, self.beam_size, self._early_stopping[index])
 
@@ -223,7 +223,7 @@ class BeamState(Search):
         ids, token_logprobs, slot = [finished.token], [finished.logprob], finished.parent
         start = int(self._arrays["start"][index])
         past, past_gains = (
-            each[start : start + finished.step, index].tolist() for each in (self._past, self._past_gains)
+            array[start : start + finished.step, index].tolist() for array in (self._past, self._past_gains)
         )
         for tokens, gains in zip(reversed(past), reversed(past_gains), strict=True):
             token_logprobs.append(gains[slot])

@@ -94,10 +94,10 @@ def normalised_score(logprobs: Sequence[float], length_penalty: float) -> float:
     return float(sum(logprobs) / len(logprobs) ** length_penalty)
 
 
-def over_vocabulary(found: Hypothesis, scores: ScoringResult, length_penalty: float) -> Hypothesis:
+def over_vocabulary(hypothesis: Hypothesis, scores: ScoringResult, length_penalty: float) -> Hypothesis:
     """Return a hypothesis with its scored log-probabilities: those of the search may be over a shortlist only."""
-    logprobs = tuple(float(value) for value in scores.logprobs[: len(found.ids)])
-    return replace(found, logprobs=logprobs, score=normalised_score(logprobs, length_penalty) if logprobs else 0.0)
+    logprobs = tuple(float(value) for value in scores.logprobs[: len(hypothesis.ids)])
+    return replace(hypothesis, logprobs=logprobs, score=normalised_score(logprobs, length_penalty) if logprobs else 0.0)
 
 
 def check_job(job: SentenceJob, source_limit: int, target_limit: int) -> SentenceJob:

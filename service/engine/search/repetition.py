@@ -24,7 +24,7 @@ def last_runs(source_ids: Sequence[int]) -> list[int]:
 
 def too_long(ids: list[int], last: list[int]) -> tuple[list[int], int]:
     """Return the tokens that would prolong a cycle of one hypothesis too far, and after how many more any could."""
-    token, slack, found = ids[-1], last[0], []
+    token, slack, repeated = ids[-1], last[0], []
     recent = ids[-2 : -MAX_PERIOD - 2 : -1]
     if token not in recent:
         return [], slack
@@ -34,8 +34,8 @@ def too_long(ids: list[int], last: list[int]) -> tuple[list[int], int]:
             run += 1
         slack = min(slack, last[period - 1] - run)
         if run == last[period - 1]:
-            found.append(ids[-period])
-    return found, slack
+            repeated.append(ids[-period])
+    return repeated, slack
 
 
 class RepetitionGuard:

@@ -21,10 +21,10 @@ _ACCENTED = re.compile(r"[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff\u0152\u0153\u0
 
 def lacks_accents(text: str, language: str) -> bool:
     """Return whether a text has none of the accents of its language (it may need none), or lacks an apostrophe."""
-    known = language_of(language)
-    if known.contractions and not _plain_forms(known).keys().isdisjoint(_LETTERS.findall(text.lower())):
+    rules = language_of(language)
+    if rules.contractions and not _plain_forms(rules).keys().isdisjoint(_LETTERS.findall(text.lower())):
         return True
-    return known.accents.lacking and _ACCENTED.search(text) is None
+    return rules.accents.lacking and _ACCENTED.search(text) is None
 
 
 def with_accents(word: str, language: str) -> str:
@@ -41,10 +41,10 @@ def with_letters(word: str, language: str) -> str:
 
 def accents_by_place(text: str, language: str) -> Iterator[Edit]:
     """Yield the edits of words that have an accent only there (*où* as a sentence begins, *à* before some words)."""
-    known = language_of(language)
-    for word, pattern in _by_place(known):
-        for found in pattern.finditer(text):
-            yield from differences(found[1], word.accented, language, found.start(1))
+    rules = language_of(language)
+    for word, pattern in _by_place(rules):
+        for match in pattern.finditer(text):
+            yield from differences(match[1], word.accented, language, match.start(1))
 
 
 def differences(plain: str, word: str, language: str, start: int) -> Iterator[Edit]:
@@ -77,14 +77,16 @@ def _plain_forms(language: Language) -> Mapping[str, str]:
     """Return the word of each plain form."""
     words = [*language.accented(), *language.contractions]
     ligatures, both = _tables(language)
-    found = {_plain(word, ligatures).lower().replace("'", ""): word for word in words if not word.startswith("~")}
+    plain_forms = {_plain(word, ligatures).lower().replace("'", ""): word for word in words if not word.startswith("~")}
     spelled_out = [word.lstrip("~") for word in words] if language.accents.spelled_out else []
-    return found | {word.translate(both): word for word in spelled_out}
+    return plain_forms | {word.translate(both): word for word in spelled_out}
 
 
 @functools.cache
 def _letters(language: Language) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
-    return tuple((each.typed, each.written, re.compile("|".join(each.where))) for each in language.accents.letters)
+    return tuple(
+        (letter.typed, letter.written, re.compile("|".join(letter.where))) for letter in language.accents.letters
+    )
 
 
 @functools.cache
@@ -94,7 +96,7 @@ def _by_place(language: Language) -> tuple[tuple[AccentedWord, re.Pattern[str]],
 
 def _pattern_of(word: AccentedWord) -> re.Pattern[str]:
     start = r"\A\W{0,9}" if word.begins else r"(?<![\w'’-])"
-    after = "".join(rf"(?<!\b{each} )" for each in word.not_after)
+    after = "".join(rf"(?<!\b{excluded} )" for excluded in word.not_after)
     unlike = f"(?!{'|'.join(word.not_before)})" if word.not_before else ""
     return re.compile(rf"{after}{start}({word.word})(?= {unlike}(?:{'|'.join(word.before)}))", re.IGNORECASE)
 

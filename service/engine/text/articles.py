@@ -13,12 +13,12 @@ def begins_with_article(text: str, language: str) -> bool:
 
 def length_of_article(text: str, language: str) -> int:
     """Return the characters of the article at the beginning of a text, with the blank after it; 0 without one."""
-    known = language_of(language)
-    found = _pattern(known).match(text)
-    rest = "" if found is None else text[found.end() :]
-    if found is None or not rest or (known.articles.before_one_word and any(map(str.isspace, rest))):
+    rules = language_of(language)
+    match = _pattern(rules).match(text)
+    rest = "" if match is None else text[match.end() :]
+    if match is None or not rest or (rules.articles.before_one_word and any(map(str.isspace, rest))):
         return 0
-    return found.end()
+    return match.end()
 
 
 @functools.cache

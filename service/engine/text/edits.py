@@ -86,9 +86,9 @@ def located(tokens: Iterable[Token], spans: Iterable[Span], text: str, shift: in
     )
 
 
-def letter_edits(text: str, other: str) -> list[Edit]:
+def letter_edits(text: str, second: str) -> list[Edit]:
     """Return the edits of the letters in which a text of the same length differs, one by one."""
-    return [Edit(at, at + 1, new) for at, (old, new) in enumerate(zip(text, other, strict=True)) if old != new]
+    return [Edit(at, at + 1, new) for at, (old, new) in enumerate(zip(text, second, strict=True)) if old != new]
 
 
 def _is_within(edit: Edit, others: Sequence[Edit], before: int) -> bool:

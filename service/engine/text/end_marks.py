@@ -18,20 +18,20 @@ def with_end_mark(translation: str, source: str, language: str) -> str:
     Where the source ends in a word, an exclamation mark is left out. Texts that end in a quotation or in brackets stay
     as they are.
     """
-    own, found = _END.search(source), _END.search(translation)
-    if found is None or any(mark in translation for mark in _OPENING):
+    source_end, target_end = _END.search(source), _END.search(translation)
+    if target_end is None or any(mark in translation for mark in _OPENING):
         return translation
-    if own is not None:
-        wanted = _BLANKS.sub("", own[1])
-    elif found[1] == "!" and source[-1:].isalnum() and "!" not in source:
-        wanted = ""
+    if source_end is not None:
+        ending = _BLANKS.sub("", source_end[1])
+    elif target_end[1] == "!" and source[-1:].isalnum() and "!" not in source:
+        ending = ""
     else:
         return translation
-    written = _BLANKS.sub("", found[1])
-    if wanted == written == found[1]:
+    written = _BLANKS.sub("", target_end[1])
+    if ending == written == target_end[1]:
         return translation
-    space = " " if wanted[:1] in tuple(language_of(language).blank_before) else ""
-    return translation[: found.start()] + space + wanted
+    space = " " if ending[:1] in tuple(language_of(language).blank_before) else ""
+    return translation[: target_end.start()] + space + ending
 
 
 def with_capital(translation: str, source: str) -> str:

@@ -24,7 +24,7 @@ def separators(text: str, start: int, end: int, values: Sequence[Value] = ()) ->
     """Return the separators of a title such as *Red | Green | Blue*, outside of values; none of a sentence."""
     if end - start > LONGEST_TITLE or _ENDS.search(text[start:end]) or "«" in text[start:end]:
         return []
-    spans = [found.span() for found in _SEPARATOR.finditer(text, start, end)]
+    spans = [match.span() for match in _SEPARATOR.finditer(text, start, end)]
     return [span for span in spans if not any(value.start < span[1] and span[0] < value.end for value in values)]
 
 
@@ -35,10 +35,10 @@ def points(text: str, marker: Span, end: int) -> list[Span]:
         return []
     spans: list[Span] = []
     number = first[2]
-    for found in _POINT.finditer(text, marker[1], end):
-        if found[1] == first[1] and found[2] == _next(number):
-            spans.append(found.span())
-            number = found[2]
+    for match in _POINT.finditer(text, marker[1], end):
+        if match[1] == first[1] and match[2] == _next(number):
+            spans.append(match.span())
+            number = match[2]
     return spans
 
 

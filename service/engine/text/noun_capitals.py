@@ -27,14 +27,14 @@ def with_capitals_by_place(sentence: str, language: str) -> str:
     for rule in language_of(language).capitals.rules:
         start = 0
         if rule.behind is not None:
-            found = rule.behind.search(sentence)
-            start = len(sentence) if found is None else found.end()
+            match = rule.behind.search(sentence)
+            start = len(sentence) if match is None else match.end()
         sentence = sentence[:start] + rule.words.sub(functools.partial(_capital, rule), sentence[start:])
     return sentence
 
 
-def _capital(rule: CapitalRule, found: re.Match[str]) -> str:
-    return found[0].upper() if rule.all_letters else found[0].title()
+def _capital(rule: CapitalRule, match: re.Match[str]) -> str:
+    return match[0].upper() if rule.all_letters else match[0].title()
 
 
 def is_capitalised(word: str, before: str, language: str) -> bool | None:

@@ -49,10 +49,12 @@ class Reader:
     def values_of(self, text: str) -> Sequence[Value]:
         """Return the values of a text, with its unknown words and the terms of the glossary."""
         rules, glossary, knows = self.options.values, self.options.glossary, self.tokenizers.source.knows
-        found: list[Sequence[Value]] = []
+        by_part: list[Sequence[Value]] = []
         if rules is not None:
-            found = [find_values(text, rules), unknown_words(text, knows), kept_forms(text, rules.source)]
-        return reduce(merged, found if glossary is None else [*found, glossary.find(text, self.options.language)], ())
+            by_part = [find_values(text, rules), unknown_words(text, knows), kept_forms(text, rules.source)]
+        return reduce(
+            merged, by_part if glossary is None else [*by_part, glossary.find(text, self.options.language)], ()
+        )
 
     def fits(self, text: str) -> bool:
         """Return whether a text is read whole; a subword has at most some ten characters in the mean."""

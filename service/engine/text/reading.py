@@ -91,12 +91,12 @@ class Reading:
     def locate(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int = 0) -> Decoded:
         """Return the text of a translation and the range of each token; `shift` is added to every span."""
         style, lines = self.draft.style, has_breaks(self.text)
-        own = 0 if lines else shift
-        begin = own if style is PLAIN else 0
+        offset = 0 if lines else shift
+        begin = offset if style is PLAIN else 0
         decoded = self._with_values(ids, tokenizer, begin) if self.values else tokenizer.locate(ids, begin)
         if style.small_in:
             decoded = _begun_small(decoded, tokenizer, style.small_in)
-        decoded = decoded if style is PLAIN else style.write(decoded, own)
+        decoded = decoded if style is PLAIN else style.write(decoded, offset)
         if not lines:
             return decoded
         breaks = Edits(Edit(*span, new) for span, new in in_lines(decoded.text, self.text))
@@ -154,7 +154,7 @@ class Reading:
         held: list[tuple[int, Value]] = []
         for number, value in enumerate(self.values):
             for written in dict.fromkeys((value.written, value.text, *value.others)):
-                start = _word_at(translation, written, [other for _, other in held])
+                start = _word_at(translation, written, [span for _, span in held])
                 if start is not None:
                     held.append((number, replace(moved(value, start, start + len(written)), text=written)))
                     break
@@ -194,8 +194,8 @@ class Reading:
         )
         letters = {mark[1] for mark in marks}
         spelled = self.draft.spelled
-        own = _without(spelled, [(value.start, value.end) for value in self.draft.at_spelled(self.values)])
-        has_initials = any(map(_is_initials, _WORD.findall(own)))  # "NATO" may become "OTAN"
+        source_rest = _without(spelled, [(value.start, value.end) for value in self.draft.at_spelled(self.values)])
+        has_initials = any(map(_is_initials, _WORD.findall(source_rest)))  # "NATO" may become "OTAN"
         return any(
             word not in spelled
             and (
@@ -233,14 +233,14 @@ def _is_initials(word: str) -> bool:
     return len(word) > 1 and word.isupper()
 
 
-def _written(value: Value, own: str, begins: bool) -> str:
+def _written(value: Value, spelled: str, begins: bool) -> str:
     """Return a value as a translation holds it, where the search wrote `own`."""
     if not value.is_soft:
         return value.written
     forms = (value.written, *value.others)
     read = zip(value.stand_in[1:] or forms, forms, strict=False)  # a stand-in has as many forms as what it stands for
-    form = next((form for written, form in read if written.casefold() == own.casefold()), value.written)
-    capital = own[:1].isupper() or (value.start == 0 and value.text[:1].isupper())
+    form = next((form for written, form in read if written.casefold() == spelled.casefold()), value.written)
+    capital = spelled[:1].isupper() or (value.start == 0 and value.text[:1].isupper())
     return form[:1].upper() + form[1:] if begins and capital else form
 
 

@@ -109,9 +109,9 @@ def letters_of(text: str, words: Sequence[Span], language: str, *, respelled: bo
     edits = [*accents_by_place(text, language)] if plain and words else []
     for part in (part for word in words for part in _PART.finditer(text, *word)):
         low = part[0].lower()
-        known = _known(low, language, plain)
-        if known != low and len(low) == len(part[0]):  # a few capitals are two characters in small letters
-            edits += differences(part[0], known, language, part.start())
+        spelling = _known(low, language, plain)
+        if spelling != low and len(low) == len(part[0]):  # a few capitals are two characters in small letters
+            edits += differences(part[0], spelling, language, part.start())
     return edits
 
 
@@ -152,16 +152,19 @@ def usual_spelling(
     The first word gets a capital if the text is a sentence.
     """
     capitals = language_of(language).capitals
-    own = [text[start:end] for start, end in words]
+    strings = [text[start:end] for start, end in words]
     begins = [
         before.lower() in capitals.personal or _begins(text[max(0, start - NEAR) : start], capitals.after)
-        for before, (start, _) in zip(["", *own], words, strict=False)
+        for before, (start, _) in zip(["", *strings], words, strict=False)
     ]
     if words and not any(map(str.isalnum, text[: words[0][0]])):
         begins[0] = sentence
     plain = lacks_accents(text, language)
     small = (
-        (words[at], _small(own[at], own[at - 1] if at else "", tokenizer, language, first=begins[at], plain=plain))
+        (
+            words[at],
+            _small(strings[at], strings[at - 1] if at else "", tokenizer, language, first=begins[at], plain=plain),
+        )
         for at in chosen or range(len(words))
     )
     read = Edits(Edit(*span, word) for span, word in small).edited(text)
@@ -200,8 +203,8 @@ def is_loud(word: str, tokenizer: Words) -> bool:
     is_wrong = _WRONG_CAPITALS.fullmatch(word) is not None
     if not is_wrong and (not word.isupper() or len(word) < LEAST_EMPHASISED):
         return False
-    known = min(len(tokenizer.word(spelled)) for spelled in (word.lower(), word.capitalize()))
-    return known < len(tokenizer.word(word)) and known <= (1 if len(word) < LEAST_OF_TWO and not is_wrong else 2)
+    least = min(len(tokenizer.word(spelled)) for spelled in (word.lower(), word.capitalize()))
+    return least < len(tokenizer.word(word)) and least <= (1 if len(word) < LEAST_OF_TWO and not is_wrong else 2)
 
 
 def _small(word: str, before: str, tokenizer: Words, language: str, *, first: bool, plain: bool) -> str:
@@ -209,11 +212,11 @@ def _small(word: str, before: str, tokenizer: Words, language: str, *, first: bo
     low = word.lower()
     if len(low) != len(word) or len(word[:1].upper()) != 1:
         return word
-    known = _known(low, language, plain)
-    pieces = {each: len(tokenizer.word(each)) for each in (known, known.capitalize(), word)}
-    if len(word) > 1 and pieces[word] < min(pieces[known], pieces[known.capitalize()]):
+    spelling = _known(low, language, plain)
+    pieces = {form: len(tokenizer.word(form)) for form in (spelling, spelling.capitalize(), word)}
+    if len(word) > 1 and pieces[word] < min(pieces[spelling], pieces[spelling.capitalize()]):
         return word
-    capital = is_capitalised(known, before, language)
+    capital = is_capitalised(spelling, before, language)
     if capital is None:  # a vocabulary that English shares with German knows many nouns better with a capital
-        capital = pieces[known.capitalize()] < pieces[known]
+        capital = pieces[spelling.capitalize()] < pieces[spelling]
     return word[:1].upper() + low[1:] if first or capital else low

@@ -32,20 +32,20 @@ def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOp
     parts = parts_of(text, values) if segmentation.split else trimmed(text, list_marker(text), len(text))
     result: list[Reading] = []
     for part in while_wanted(parts):
-        own = within(values, *part) if segmentation.split else values
+        part_values = within(values, *part) if segmentation.split else values
         may_be_string = rules is not None and is_short(text, part, alone=len(parts) == 1)
-        string = read_string(text, part, own, reader) if may_be_string else None
+        string = read_string(text, part, part_values, reader) if may_be_string else None
         if string is not None:
             result.append(string)
             continue
         if segmentation.split:
-            sentences = sentences_of(text, part, segmentation.language, own or None)
+            sentences = sentences_of(text, part, segmentation.language, part_values or None)
             if segmentation.context:
                 sentences = in_context(text, sentences, segmentation.language, reader.fits)
         else:
             sentences = outside(text, 0, len(text), ((v.start, v.end) for v in values if v.kind in CUT_KINDS))
         for sentence in while_wanted(sentences):
-            result += read_sentence(text, sentence, within(own, *sentence), reader, steps)
+            result += read_sentence(text, sentence, within(part_values, *sentence), reader, steps)
     return result
 
 

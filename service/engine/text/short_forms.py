@@ -61,17 +61,17 @@ def short_forms(text: str, language: str) -> list[Edit]:
     forms = _forms(language_of(language))
     if forms is None:
         return []
-    found = []
+    places = []
     for match in forms.pattern.finditer(text):
         ends = match[0].endswith(".") and _END.match(text, match.end())
-        found.append(Edit(match.start(), match.end() - 1 if ends else match.end(), forms.read(match[0])))
-    return found
+        places.append(Edit(match.start(), match.end() - 1 if ends else match.end(), forms.read(match[0])))
+    return places
 
 
 def ends_short_form(text: str, begin: int, position: int, language: str) -> bool:
     """Return whether the stop before a place is that of a short form within a sentence."""
-    known = language_of(language)
-    forms, may_end = _forms(known, kept=True), (*known.short_forms.may_end, *known.short_forms.kept)
+    rules = language_of(language)
+    forms, may_end = _forms(rules, kept=True), (*rules.short_forms.may_end, *rules.short_forms.kept)
     if forms is None:
         return False
     for match in forms.pattern.finditer(text, begin, position + forms.longest):
@@ -100,8 +100,8 @@ def ends_ordinal(text: str, begin: int, position: int, language: str) -> bool:
 @functools.cache
 def _before_numbers(language: Language) -> re.Pattern[str] | None:
     forms = language.short_forms
-    known = [*forms.before_numbers, *(form.removesuffix(".") for form in forms.read_before_numbers)]
-    words = "|".join(f"(?i:{re.escape(word[0])}){re.escape(word[1:])}" for word in known)
+    spelled_forms = [*forms.before_numbers, *(form.removesuffix(".") for form in forms.read_before_numbers)]
+    words = "|".join(f"(?i:{re.escape(word[0])}){re.escape(word[1:])}" for word in spelled_forms)
     return re.compile(rf"\b(?:{words})\.\s*$") if words else None
 
 

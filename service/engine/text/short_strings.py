@@ -124,7 +124,7 @@ def short_string(draft: Draft, languages: tuple[str, str], tokenizer: Words) -> 
     if _SENTENCE_END.search(text, 0, end):
         return None
     words = [word.span() for word in WORD.finditer(text, 0, end)]
-    free = [span for span in words if not any(overlap(span, other) for other in protected)]
+    free = [span for span in words if not any(overlap(span, protected_span) for protected_span in protected)]
     mark = _accelerator(text, end, protected)
     parts = [span for span in free if mark is None or not span[0] <= mark < span[1]]
     letters = [text[start:end] for start, end in free]
@@ -177,10 +177,10 @@ def _accelerator(text: str, end: int, protected: Sequence[Span]) -> int | None:
     """Return the place of the one mark of a keyboard shortcut; a text with more of them has none."""
     if not any(mark in text for mark in "&_~") or _ENTITY.search(text):
         return None
-    found = [match.start() for match in _ACCELERATOR.finditer(text, 0, end)]
-    if len(found) != 1 or text.count(text[found[0]]) > 1 or is_within(found[0], protected):
+    starts = [match.start() for match in _ACCELERATOR.finditer(text, 0, end)]
+    if len(starts) != 1 or text.count(text[starts[0]]) > 1 or is_within(starts[0], protected):
         return None
-    return found[0]
+    return starts[0]
 
 
 def _of_title(text: str, words: Sequence[Span], tokenizer: Words, *, begins: bool) -> str | None:
@@ -189,18 +189,18 @@ def _of_title(text: str, words: Sequence[Span], tokenizer: Words, *, begins: boo
     A title has only words that the vocabulary knows in small letters: others, such as Smith, are names. The text keeps
     its length. `begins`: whether the first of the words begins it.
     """
-    own = [text[start:end] for start, end in words]
-    if not any(word[0].isupper() for word in own[int(begins) :]):
+    strings = [text[start:end] for start, end in words]
+    if not any(word[0].isupper() for word in strings[int(begins) :]):
         return None
-    if any(len(word) > LONGEST_SMALL_WORD and not word[0].isupper() for word in own):
+    if any(len(word) > LONGEST_SMALL_WORD and not word[0].isupper() for word in strings):
         return None
-    if not all(word[1:].islower() or word.islower() for word in own):
+    if not all(word[1:].islower() or word.islower() for word in strings):
         return None
     small = text
-    for number, (word, (start, end)) in enumerate(zip(own, words, strict=True)):
+    for number, (word, (start, end)) in enumerate(zip(strings, words, strict=True)):
         low = word.lower()
-        known, unknown = len(tokenizer.word(word)), len(tokenizer.word(low))
-        if len(low) != len(word) or (unknown > 1 and unknown >= known):
+        title_tokens, unknown = len(tokenizer.word(word)), len(tokenizer.word(low))
+        if len(low) != len(word) or (unknown > 1 and unknown >= title_tokens):
             return None
         small = small if begins and number == 0 else small[:start] + low + small[end:]
     return small

@@ -88,10 +88,10 @@ def _term_forms(text: str, value: Value) -> tuple[str, ...]:
 
 def _forms(written: Sequence[str], target: Tokenizer) -> tuple[Form, ...]:
     """Return the tokens of each way to write a value, at the start of a word and after an opening token within one."""
-    found: dict[Form, None] = {}
+    forms: dict[Form, None] = {}
     for text in written:
-        found[Form(target.word(text), False)] = None
+        forms[Form(target.word(text), False)] = None
         before, both = target.word(_OPENING), target.word(_OPENING + text)
         if both[: len(before)] == before:
-            found[Form(both[len(before) :], text[:1].isalnum())] = None
-    return tuple(found)
+            forms[Form(both[len(before) :], text[:1].isalnum())] = None
+    return tuple(forms)

@@ -73,9 +73,9 @@ def _place_of_mark(text: str, letter: str, kept: Sequence[Span]) -> int | None:
     return next(iter((*starts, *same, *letters)), None)
 
 
-def overlap(one: Span, other: Span) -> bool:
+def overlap(one: Span, second: Span) -> bool:
     """Return whether two ranges have a character in common."""
-    return one[0] < other[1] and other[0] < one[1]
+    return one[0] < second[1] and second[0] < one[1]
 
 
 def is_within(position: int, ranges: Sequence[Span]) -> bool:

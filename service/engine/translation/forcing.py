@@ -75,7 +75,7 @@ class Forcing:
         self.check_side(text)
         self.check_side(target_text, "target_text")
         first, *others = next(self._readings(text)).readings
-        pair, rivals = self._read(text, target_text, first), (self._read(text, target_text, other) for other in others)
+        pair, rivals = self._read(text, target_text, first), (self._read(text, target_text, rival) for rival in others)
         return replace(pair, rivals=tuple(rivals))
 
     def _read(self, text: str, target_text: str, sentence: Reading) -> GivenPair:
@@ -85,7 +85,7 @@ class Forcing:
         info = self.pair.info
         languages = info.source_language, info.target_language
         read = sentence.read_target(target_text[start:end], tokenizer, languages)
-        tokens = tuple(replace(each, start=each.start + start, end=each.end + start) for each in read.tokens)
+        tokens = tuple(replace(token, start=token.start + start, end=token.end + start) for token in read.tokens)
         return self._checked(GivenPair(text, sentence, Decoded(target_text, tokens)))
 
     def of_ids(self, text: str, target_text: str | None, options: AttentionOptions) -> GivenPair:
@@ -98,10 +98,10 @@ class Forcing:
                 f"target_ids must be tokens of {self.pair.name}, from 0 to {size - 1}, with </s> ({tokenizer.eos}) "
                 "only at the end: the ids of the target tokens of one sentence in the details of /translate."
             )
-        for sentence in (reading for found in self._readings(text) for reading in found.readings):
+        for sentence in (reading for part in self._readings(text) for reading in part.readings):
             before, after = text[: sentence.start], text[sentence.end :]
-            found = sentence.locate(ids, tokenizer, len(before))
-            target = Decoded(before + found.text + after, found.tokens)
+            located = sentence.locate(ids, tokenizer, len(before))
+            target = Decoded(before + located.text + after, located.tokens)
             if options.source_ids in ((), sentence.ids) and target_text in (None, target.text):
                 return self._checked(GivenPair(text, sentence, target))
         raise InvalidOption(
@@ -122,18 +122,20 @@ class Forcing:
             for each in readings:
                 check_size(self.wanted.limit, len(each.sentence.ids), len(each.target.tokens))
         closed = self.pair.tokenizers.target.closed
-        found = await self._run([(each.sentence.ids, closed(each.target_ids)) for each in readings])
-        scored = zip(readings, found, strict=True)
+        results = await self._run([(reading.sentence.ids, closed(reading.target_ids)) for reading in readings])
+        scored = zip(readings, results, strict=True)
         return [self._detail(*_likeliest([*islice(scored, 1 + len(pair.rivals))])) for pair in pairs]
 
-    async def occluded(self, found: AttentionMap, scored: SentenceDetail, options: AttentionOptions) -> AttentionMap:
+    async def occluded(
+        self, attention: AttentionMap, scored: SentenceDetail, options: AttentionOptions
+    ) -> AttentionMap:
         """Return what the translation's tokens lose without each part of the source; one scoring run takes several."""
         parts = occluded_parts(scored, options)
         source, target = (tuple(token.id for token in side) for side in (scored.source_tokens, scored.target_tokens))
         target = self.pair.tokenizers.target.closed(target)
         shorter = [tuple(number for at, number in enumerate(source) if at not in group) for group in parts.groups]
         results = await self._run([(ids, target) for ids in shorter])
-        return with_occlusion(found, scored, parts, [result.logprobs for result in results], options)
+        return with_occlusion(attention, scored, parts, [result.logprobs for result in results], options)
 
     async def _run(self, pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[ScoringResult]:
         requests = [ScoringRequest(source, target, self.deadline, self.wanted) for source, target in pairs]
@@ -161,10 +163,10 @@ class Forcing:
         return given
 
     def _detail(self, given: GivenPair, scores: ScoringResult) -> SentenceDetail:
-        found = over_vocabulary(Hypothesis(given.target_ids, (), 0.0, "eos"), scores, penalty_of(self.options))
+        hypothesis = over_vocabulary(Hypothesis(given.target_ids, (), 0.0, "eos"), scores, penalty_of(self.options))
         weights = alignment_weights(scores.cross_attention, self.pair.align)
         source = given.source_text, given.sentence.source_tokens(self.pair.tokenizers.source), 0
-        translated = Translated(given.sentence, (found,), found.logprobs, weights, scores)
+        translated = Translated(given.sentence, (hypothesis,), hypothesis.logprobs, weights, scores)
         return translated.detail_of(source, (given.target.text, given.target.tokens, 0), self.pair.align.threshold)
 
 

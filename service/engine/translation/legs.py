@@ -115,12 +115,12 @@ async def translate_in_legs(
     first, second = legs
     _check_options(legs, options)
     check_room(legs, deadline)
-    own = replace(options, min_quality=None)  # what counts is the quality of both legs together
-    between = await run(first, texts, replace(own, alternatives=0, target_prefix=None))
-    found = await run(second, [translation.text for translation in between], own)
+    leg_options = replace(options, min_quality=None)  # what counts is the quality of both legs together
+    between = await run(first, texts, replace(leg_options, alternatives=0, target_prefix=None))
+    translations = await run(second, [translation.text for translation in between], leg_options)
     return [
         replace(_through(before, translation, options.min_quality), pivot=_pivot_text(first.info, before))
-        for before, translation in zip(between, found, strict=True)
+        for before, translation in zip(between, translations, strict=True)
     ]
 
 
@@ -140,17 +140,19 @@ def _check_options(legs: Sequence[Translates], options: TranslationOptions) -> N
 def _through(before: Translation, translation: Translation, min_quality: float | None) -> Translation:
     """Return the second leg's translation with the qualities of both legs: each times that of the text before it."""
 
-    def marked(each: SentenceQuality) -> SentenceQuality:
-        quality = _product(each.quality, before.quality)
+    def marked(after: SentenceQuality) -> SentenceQuality:
+        quality = _product(after.quality, before.quality)
         low = quality is not None and min_quality is not None and quality < min_quality
-        return replace(each, quality=quality, low=low)
+        return replace(after, quality=quality, low=low)
 
-    sentences = tuple(replace(each, quality=_product(each.quality, before.quality)) for each in translation.sentences)
+    sentences = tuple(
+        replace(sentence, quality=_product(sentence.quality, before.quality)) for sentence in translation.sentences
+    )
     return replace(translation, qualities=tuple(map(marked, translation.qualities)), sentences=sentences)
 
 
-def _product(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one * other
+def _product(one: float | None, second: float | None) -> float | None:
+    return None if one is None or second is None else one * second
 
 
 def _pivot_text(info: ModelInfo, translation: Translation) -> PivotText:

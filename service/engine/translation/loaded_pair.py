@@ -60,8 +60,8 @@ class LoadedPair:
         if name is None:
             return self
         if name not in names:
-            known = f"its members are {', '.join(names)}" if names else "it is no ensemble; leave out member"
-            raise InvalidOption(f"{self.name} has no member {name[:64]!r}: {known}.")
+            accepted = f"its members are {', '.join(names)}" if names else "it is no ensemble; leave out member"
+            raise InvalidOption(f"{self.name} has no member {name[:64]!r}: {accepted}.")
         attention = self.manifest.members[names.index(name)].attention
         return replace(
             self,
@@ -136,5 +136,5 @@ def in_languages(info: ModelInfo, source_language: str, target_language: str) ->
 
 def own_tag(language: str, tags: tuple[str, ...]) -> str | None:
     """Return how a model itself writes a language tag; None if it does not have that language."""
-    wanted = canonical(language)
-    return next((tag for tag in tags if canonical(tag) == wanted), None)
+    canonical_tag = canonical(language)
+    return next((tag for tag in tags if canonical(tag) == canonical_tag), None)

@@ -33,14 +33,14 @@ class Losses(NamedTuple):
 
 def losses_of(source: str, translation: str, values: Sequence[Value], languages: tuple[str, str]) -> Losses:
     """Return what is lost and added between a sentence, in which `values` stand, and its translation."""
-    own, other = map(language_of, languages)
+    ours, theirs = map(language_of, languages)
     missing, source_rest, rest = _without_values(source, translation, values)
-    numbers, found = Counter(_numbers(source_rest)), Counter(_numbers(rest))
-    lost = [*missing, *(numbers - found).elements()]
-    added = [*(found - numbers).elements()]
+    numbers, kept = Counter(_numbers(source_rest)), Counter(_numbers(rest))
+    lost = [*missing, *(numbers - kept).elements()]
+    added = [*(kept - numbers).elements()]
     words, written = _WORD.findall(source_rest), _WORD.findall(translation)
-    lost += _dates(source_rest, translation, own, other)
-    lost += _names(words, written, own, other)
+    lost += _dates(source_rest, translation, ours, theirs)
+    lost += _names(words, written, ours, theirs)
     return Losses(tuple(lost), tuple(added)) if lost or added else NOTHING
 
 
@@ -71,16 +71,16 @@ def _without_values(source: str, translation: str, values: Sequence[Value]) -> t
 
 def _numbers(text: str) -> Iterator[str]:
     """Yield the digits of each number of a text, whatever stands between them."""
-    return (_NO_DIGIT.sub("", found) for found in _NUMBER.findall(text))
+    return (_NO_DIGIT.sub("", number) for number in _NUMBER.findall(text))
 
 
-def _dates(text: str, translation: str, own: Language, other: Language) -> Iterator[str]:
+def _dates(text: str, translation: str, source_language: Language, target_language: Language) -> Iterator[str]:
     """Yield the months and days that a translation lacks; a short word at the beginning may be another one."""
-    ours, theirs = _dates_of(own), _dates_of(other)
+    ours, theirs = _dates_of(source_language), _dates_of(target_language)
     if not ours or not theirs:
         return
     written: set[str] | None = None
-    capital = own.months[0][:1].isupper()
+    capital = source_language.months[0][:1].isupper()
     for word in _WORD.finditer(text):
         name = word[0].casefold()
         if name not in ours or word[0][:1].isupper() != capital:
@@ -89,9 +89,9 @@ def _dates(text: str, translation: str, own: Language, other: Language) -> Itera
             continue
         if written is None:
             folded = translation.casefold()
-            words = {each for found in _WORD.findall(folded) for each in found.split("-")}
+            words = {part for word in _WORD.findall(folded) for part in word.split("-")}
             written = {name for name in theirs if name in (words if len(name) <= AMBIGUOUS else folded)}
-        if ours[name] not in {theirs[each] for each in written}:
+        if ours[name] not in {theirs[word] for word in written}:
             yield word[0]
 
 
@@ -102,16 +102,16 @@ def _dates_of(language: Language) -> dict[str, tuple[str, int]]:
     return {name.casefold(): (kind, number) for kind, names in kinds for number, name in enumerate(names)}
 
 
-def _names(words: Sequence[str], written: Sequence[str], own: Language, other: Language) -> Iterator[str]:
+def _names(words: Sequence[str], written: Sequence[str], ours: Language, theirs: Language) -> Iterator[str]:
     """Yield the first names that a translation has neither as they are nor as its language spells them."""
-    names = own.names
-    wanted = [word for word in words if word[:1].isupper() and word in names] if names else []
-    if wanted:
+    names = ours.names
+    named = [word for word in words if word[:1].isupper() and word in names] if names else []
+    if named:
         capitals = [_plain(word) for word in written if word[:1].isupper()]
-        known = sum(word in other.names for word in written)
-        for word in wanted:
+        kept = sum(word in theirs.names for word in written)
+        for word in named:
             begin = _plain(word)[:_SAME_LETTERS]
-            if not any(each.startswith(begin) or begin in each for each in capitals) and known < len(wanted):
+            if not any(capital.startswith(begin) or begin in capital for capital in capitals) and kept < len(named):
                 yield word
 
 

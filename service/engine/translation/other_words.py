@@ -28,8 +28,8 @@ async def with_other_words(jobs: Sequence[SentenceJob], count: int, run: Run) ->
     for (number, token), result in zip(begun, ended, strict=True):
         further[number].append(_whole(jobs[number], token, result.hypotheses[0]))
     return [
-        replace(result, hypotheses=(result.hypotheses[0], *sorted(own, key=lambda each: -each.score)))
-        for result, own in zip(results, further, strict=True)
+        replace(result, hypotheses=(result.hypotheses[0], *sorted(rest, key=lambda hypothesis: -hypothesis.score)))
+        for result, rest in zip(results, further, strict=True)
     ]
 
 
@@ -46,14 +46,16 @@ def _others(job: SentenceJob, result: SentenceResult, step: SentenceResult) -> l
     if place + 1 >= job.search.max_length:
         return []
     taken = result.hypotheses[0].ids[: place + 1]
-    return [each for each in step.hypotheses if each.ids != taken and each.finish_reason == "length"]
+    return [
+        hypothesis for hypothesis in step.hypotheses if hypothesis.ids != taken and hypothesis.finish_reason == "length"
+    ]
 
 
 def _after(job: SentenceJob, begun: Hypothesis) -> SentenceJob:
     return replace(job, search=replace(job.search, prefix=begun.ids), score=None, trace=False)
 
 
-def _whole(job: SentenceJob, begun: Hypothesis, found: Hypothesis) -> Hypothesis:
+def _whole(job: SentenceJob, begun: Hypothesis, continuation: Hypothesis) -> Hypothesis:
     """Return a hypothesis with the log-probability of the token that its search took as given."""
-    logprobs = (*begun.logprobs, *found.logprobs[len(begun.ids) :])
-    return replace(found, logprobs=logprobs, score=normalised_score(logprobs, job.search.length_penalty))
+    logprobs = (*begun.logprobs, *continuation.logprobs[len(begun.ids) :])
+    return replace(continuation, logprobs=logprobs, score=normalised_score(logprobs, job.search.length_penalty))

@@ -58,7 +58,7 @@ class Rewording:
         if has_registers(self.pair.info.target_language):
             await self._put_in_one_register(texts)
         if self.options.values != "off":
-            places = [(own, at) for own in texts for at in range(len(own))]
+            places = [(group, at) for group in texts for at in range(len(group))]
             await self._put_ends(places)
             if self.options.alternatives:
                 await self._if_many(len(places), lambda: self._put_ends_of_others(places))
@@ -73,33 +73,33 @@ class Rewording:
         if not wrong:
             return
         wide = replace(self.options, alternatives=MAX_BEAM_SIZE - 1)
-        found = await self.search([own[at].sentence for (own, at), _ in wrong], wide)
-        forms = await self._polite([own[at] if wanted == "polite" else None for (own, at), wanted in wrong])
+        results = await self.search([group[at].sentence for (group, at), _ in wrong], wide)
+        forms = await self._polite([group[at] if register == "polite" else None for (group, at), register in wrong])
         chosen = await if_many(
             len(wrong) * wide.weight,
             lambda: [
                 (place, *choice)
-                for (place, wanted), each, more in zip(wrong, found, forms, strict=True)
-                if (choice := self._in_register(place[0][place[1]], each, more, wanted)) is not None
+                for (place, register), result, more in zip(wrong, results, forms, strict=True)
+                if (choice := self._in_register(place[0][place[1]], result, more, register)) is not None
             ],
         )
-        scores = await self._score([(own[at], best.ids) for (own, at), best, _ in chosen]) if self.wanted else None
+        scores = await self._score([(group[at], best.ids) for (group, at), best, _ in chosen]) if self.wanted else None
         await self._if_many(len(chosen), lambda: self._put(chosen, scores))
 
     def _in_other_register(self, texts: Sequence[list[Translated]]) -> list[tuple[Place, Register]]:
         """Return the places of sentences that show another register than the wanted one, and that one."""
         asked = self.options.formality != "default"
         wrong: list[tuple[Place, Register]] = []
-        for own in while_wanted(texts):
-            if len(own) > 1 or asked:
-                shown = [self._shown(result, result.ids) for result in own]
-                wanted = wanted_register(self.options.formality, shown)
-                if wanted is not None:
+        for group in while_wanted(texts):
+            if len(group) > 1 or asked:
+                shown = [self._shown(result, result.ids) for result in group]
+                register = wanted_register(self.options.formality, shown)
+                if register is not None:
                     # A target term that was put in has no log-probabilities, and no other form.
                     wrong += [
-                        ((own, at), wanted)
-                        for at, each in enumerate(shown)
-                        if own[at].logprobs and is_other(each, wanted)
+                        ((group, at), register)
+                        for at, seen in enumerate(shown)
+                        if group[at].logprobs and is_other(seen, register)
                     ]
         return wrong
 
@@ -111,14 +111,14 @@ class Rewording:
         work = len(commands) * self.options.weight
         read = await map_if_many(work, lambda old: self._with_forms(old) if old else [], commands)
         each_with = zip(commands, read, strict=True)
-        scores = iter(await self._score([(old, ids) for old, own in each_with if old for ids in own]))
+        scores = iter(await self._score([(old, ids) for old, read_forms in each_with if old for ids in read_forms]))
         penalty = penalty_of(self.options)
-        found = []
-        for old, own in zip(commands, read, strict=True):
-            scored = [over_vocabulary(Hypothesis(ids, (), 0.0, "eos"), next(scores), penalty) for ids in own]
+        forms = []
+        for old, read_forms in zip(commands, read, strict=True):
+            scored = [over_vocabulary(Hypothesis(ids, (), 0.0, "eos"), next(scores), penalty) for ids in read_forms]
             shift = normalised_score(old.logprobs, penalty) - scored[0].score if old and scored else 0.0
-            found.append([replace(each, score=each.score + shift) for each in scored[1:]])
-        return found
+            forms.append([replace(hypothesis, score=hypothesis.score + shift) for hypothesis in scored[1:]])
+        return forms
 
     def _with_forms(self, old: Translated) -> list[tuple[int, ...]]:
         """Return the tokens of a command and then those of what may be its polite form; none without the latter."""
@@ -128,15 +128,15 @@ class Rewording:
         return [old.ids, *read] if read else []
 
     def _in_register(
-        self, old: Translated, found: Translated, forms: Sequence[Hypothesis], wanted: Register
+        self, old: Translated, wide_result: Translated, forms: Sequence[Hypothesis], register: Register
     ) -> tuple[Hypothesis, list[Hypothesis]] | None:
         """Return the likeliest hypothesis of a sentence in a register, if it is nearly as likely as the old one."""
         score, target = normalised_score(old.logprobs, penalty_of(self.options)), self.pair.tokenizers.target
-        fitting = [each for each in found.hypotheses if each.score >= score - NEARLY]
-        fitting += [each for each in forms if each.score >= score - SAME_VERB]
-        for best in sorted(fitting, key=lambda each: -each.score):
-            if self._shown(found, best.ids) == {wanted} and found.sentence.keeps_values(best.ids, target):
-                return best, [each for each in found.hypotheses if each.ids != best.ids]
+        fitting = [hypothesis for hypothesis in wide_result.hypotheses if hypothesis.score >= score - NEARLY]
+        fitting += [hypothesis for hypothesis in forms if hypothesis.score >= score - SAME_VERB]
+        for best in sorted(fitting, key=lambda hypothesis: -hypothesis.score):
+            if self._shown(wide_result, best.ids) == {register} and wide_result.sentence.keeps_values(best.ids, target):
+                return best, [hypothesis for hypothesis in wide_result.hypotheses if hypothesis.ids != best.ids]
         return None
 
     def _shown(self, result: Translated, ids: Sequence[int]) -> Shown:
@@ -147,32 +147,37 @@ class Rewording:
     async def _put_ends(self, places: Sequence[Place]) -> None:
         """Give translations the ends of their sentences; what stays before an end mark keeps its log-probabilities."""
         work = len(places) * self.options.weight
-        found = await map_if_many(work, lambda each: self._with_ends(each, each.ids), (own[at] for own, at in places))
-        ended = [(own, at, ids) for (own, at), ids in zip(places, found, strict=True) if ids]
+        endings = await map_if_many(
+            work, lambda result: self._with_ends(result, result.ids), (group[at] for group, at in places)
+        )
+        ended = [(group, at, ids) for (group, at), ids in zip(places, endings, strict=True) if ids]
         if not ended:
             return
-        scores = await self._score([(own[at], ids) for own, at, ids in ended])
+        scores = await self._score([(group[at], ids) for group, at, ids in ended])
         chosen: list[Chosen] = []
-        for (own, at, ids), scored in zip(ended, scores, strict=True):
-            first, *others = own[at].hypotheses
-            alike = own[at].ids[: len(ids) - 2] == ids[:-2]
-            before = own[at].logprobs[: len(ids) - 2] if alike else ()
+        for (group, at, ids), scored in zip(ended, scores, strict=True):
+            first, *others = group[at].hypotheses
+            alike = group[at].ids[: len(ids) - 2] == ids[:-2]
+            before = group[at].logprobs[: len(ids) - 2] if alike else ()
             logprobs = (*before, *map(float, scored.logprobs[len(before) :]))
             score = normalised_score(logprobs, penalty_of(self.options))
-            chosen.append(((own, at), replace(first, ids=ids, logprobs=logprobs, score=score), others))
+            chosen.append(((group, at), replace(first, ids=ids, logprobs=logprobs, score=score), others))
         await self._if_many(len(chosen), lambda: self._put(chosen, scores if self.wanted else None))
 
     def _put_ends_of_others(self, places: Sequence[Place]) -> None:
         """Give the other hypotheses of sentences the same ends; only their texts are shown, so their scores stay."""
-        for own, at in while_wanted(places):
-            first, *others = own[at].hypotheses
-            ended = [replace(each, ids=self._with_ends(own[at], each.ids) or each.ids) for each in others]
-            own[at] = replace(own[at], hypotheses=(first, *ended))
+        for group, at in while_wanted(places):
+            first, *others = group[at].hypotheses
+            ended = [
+                replace(hypothesis, ids=self._with_ends(group[at], hypothesis.ids) or hypothesis.ids)
+                for hypothesis in others
+            ]
+            group[at] = replace(group[at], hypotheses=(first, *ended))
 
-    def _with_ends(self, found: Translated, ids: tuple[int, ...]) -> tuple[int, ...]:
+    def _with_ends(self, result: Translated, ids: tuple[int, ...]) -> tuple[int, ...]:
         """Return the tokens of a hypothesis that begins and ends as its sentence; none if it stays as it is."""
-        sentence, target = found.sentence, self.pair.tokenizers.target
-        if ids[-1:] != (target.eos,) or len(ids) < 2 or not found.logprobs:
+        sentence, target = result.sentence, self.pair.tokenizers.target
+        if ids[-1:] != (target.eos,) or len(ids) < 2 or not result.logprobs:
             return ()
         mark = target.piece(ids[-2])[-1:]
         first = "".join(map(target.piece, ids[:2])).lstrip(SPACE_PIECE)[:1]
@@ -180,8 +185,8 @@ class Rewording:
         if mark not in MARKS or usual:  # nearly always, and quickly
             return ()
         text = sentence.translated(ids, target)
-        wanted = with_capital(with_end_mark(text, sentence.text, self.pair.info.target_language), sentence.text)
-        return () if wanted == text else self._tokens_of(sentence, wanted)
+        ending = with_capital(with_end_mark(text, sentence.text, self.pair.info.target_language), sentence.text)
+        return () if ending == text else self._tokens_of(sentence, ending)
 
     def _tokens_of(self, sentence: Reading, translation: str) -> tuple[int, ...]:
         """Return the tokens of another translation; none if the model could not write it exactly so."""
@@ -194,13 +199,13 @@ class Rewording:
 
     async def _score(self, given: Sequence[tuple[Translated, tuple[int, ...]]]) -> list[ScoringResult]:
         """Return the scores of the tokens that translations shall have."""
-        wanted, closed = self.wanted or self.pair.wanted, self.pair.tokenizers.target.closed
-        requests = [ScoringRequest(old.sentence.ids, closed(ids), self.deadline, wanted) for old, ids in given]
+        selection, closed = self.wanted or self.pair.wanted, self.pair.tokenizers.target.closed
+        requests = [ScoringRequest(old.sentence.ids, closed(ids), self.deadline, selection) for old, ids in given]
         return await run_scoring(self.pair.worker, requests) if requests else []
 
     def _put(self, chosen: Sequence[Chosen], scores: Sequence[ScoringResult] | None) -> None:
         """Put other hypotheses in the places of translations."""
-        for ((own, at), best, others), scored in zip(chosen, scores or repeat(None), strict=False):
+        for ((group, at), best, others), scored in zip(chosen, scores or repeat(None), strict=False):
             result = SentenceResult((best, *others[: self.options.alternatives]), 0.0, 0.0, scores=scored)
-            new = self.translated(own[at].sentence, result, self.options)
-            own[at] = replace(new, values=own[at].values)
+            new = self.translated(group[at].sentence, result, self.options)
+            group[at] = replace(new, values=group[at].values)

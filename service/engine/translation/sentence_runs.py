@@ -45,16 +45,16 @@ class SentenceRuns:
         tokenizers, segmentation = self.pair.tokenizers, self.pair.segmentation_for(self.options, self.split)
 
         def cut() -> list[list[Reading]]:
-            found: list[list[Reading]] = []
+            readings: list[list[Reading]] = []
             count = 0
             for text in texts:
-                found.append(segment_text(text, tokenizers, segmentation))
-                count += len(found[-1])
+                readings.append(segment_text(text, tokenizers, segmentation))
+                count += len(readings[-1])
                 if count > MOST_SENTENCES:
                     raise InputTooLong(
                         f"The request has more than {MOST_SENTENCES} sentences; send several requests, or a document."
                     )
-            return found
+            return readings
 
         size = sum(map(len, texts)) * self.options.weight
         return await self.pair.timed("tokenize", size, cut)
@@ -64,7 +64,7 @@ class SentenceRuns:
 
         A sentence whose translation is empty is left out, so that it is copied.
         """
-        flat = [sentence for own in sentences for sentence in own]
+        flat = [sentence for group in sentences for sentence in group]
         prefix, most = self.options.target_prefix, LONGEST_TOKEN * self.pair.manifest.limits.target_tokens
         if prefix is not None and len(flat) != 1:
             raise InvalidOption(
@@ -73,7 +73,7 @@ class SentenceRuns:
         if prefix is not None and len(prefix) > most:
             raise InvalidOption(f"target_prefix has {len(prefix)} characters; this model takes at most {most}.")
         kept = iter(await self._kept(flat))
-        texts = [[result for results in islice(kept, len(own)) for result in results] for own in sentences]
+        texts = [[result for results in islice(kept, len(group)) for result in results] for group in sentences]
         is_greedy = self.options.beam_size == 1 and self.options.formality == "default"
         if prefix is not None or self.trace or is_greedy:  # what the search finds; a stream ends as greedy search does
             return texts
@@ -92,7 +92,9 @@ class SentenceRuns:
             kept = await self._keeper().keep(results, self.options)
         writes = self.pair.tokenizers.target.writes_something
         work = len(kept) * self.options.weight
-        return await if_many(work, lambda: [[each for each in own if writes(each.ids)] for own in while_wanted(kept)])
+        return await if_many(
+            work, lambda: [[candidate for candidate in group if writes(candidate.ids)] for group in while_wanted(kept)]
+        )
 
     def _keeper(self) -> ValueKeeper:
         return ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
@@ -105,10 +107,10 @@ class SentenceRuns:
         read = sentence.read_target(prefix, self.pair.tokenizers.target, (info.source_language, info.target_language))
         return tuple(token.id for token in read.tokens if token.special is None)
 
-    def _check_prefix(self, found: Translated, *, holds_values: bool) -> None:
+    def _check_prefix(self, result: Translated, *, holds_values: bool) -> None:
         """Raise InvalidOption for a translation that the prefix has kept from holding the values of its sentence."""
-        prefix = self._prefix(found.sentence)
-        if found.ids[: len(prefix)] != prefix or not holds_values:
+        prefix = self._prefix(result.sentence)
+        if result.ids[: len(prefix)] != prefix or not holds_values:
             raise InvalidOption(
                 "No translation with this target_prefix holds the numbers, addresses or terms of the text once each: "
                 "send a prefix that writes them as the translation does, or values=off."
@@ -142,8 +144,10 @@ class SentenceRuns:
         search = replace(self, wanted=None) if back else self
         wide = widened(options) if back else options
         if options.target_prefix is not None and options.alternatives:
-            own = search.jobs(readings, replace(wide, alternatives=0))
-            results = await with_other_words(own, options.alternatives, partial(run_sentences, pair.worker, work))
+            plain_jobs = search.jobs(readings, replace(wide, alternatives=0))
+            results = await with_other_words(
+                plain_jobs, options.alternatives, partial(run_sentences, pair.worker, work)
+            )
         else:
             results = await run_sentences(pair.worker, work, lambda: search.jobs(readings, wide))
         if back is not None:
@@ -152,9 +156,9 @@ class SentenceRuns:
             pair.on_event(stage)
 
         def likeliest_of_each() -> list[Translated]:
-            found = map(self._translated, readings, results, repeat(options))
+            translated = map(self._translated, readings, results, repeat(options))
             every = while_wanted(sentences)
-            return [self._likeliest([*islice(found, len(sentence.readings))]) for sentence in every]
+            return [self._likeliest([*islice(translated, len(sentence.readings))]) for sentence in every]
 
         return await if_many(work, likeliest_of_each)
 
@@ -163,12 +167,12 @@ class SentenceRuns:
         if len(found) == 1:
             return found[0]
         target = self.pair.tokenizers.target
-        placed = [each for each in found if each.sentence.keeps_values(each.ids, target)] or found
+        placed = [candidate for candidate in found if candidate.sentence.keeps_values(candidate.ids, target)] or found
         if len(placed) == 1:
             return placed[0]
         first = placed[0].sentence
         repeated = first.translated(placed[0].ids, target).casefold() == first.text.casefold()
-        return placed[likeliest([sum(each.logprobs) for each in placed], repeated=repeated)]
+        return placed[likeliest([sum(candidate.logprobs) for candidate in placed], repeated=repeated)]
 
     def _translated(self, sentence: Reading, result: SentenceResult, options: TranslationOptions) -> Translated:
         pair, (best, *others) = self.pair, result.hypotheses
@@ -187,15 +191,19 @@ class SentenceRuns:
                 "nothing or did not keep all of its values (numbers, addresses, terms). Send one sentence, or "
                 "values=off to see the search without values."
             )
-        [found] = results
-        trace, tokenizer = found.trace, self.pair.tokenizers.target
+        [result] = results
+        trace, tokenizer = result.trace, self.pair.tokenizers.target
         assert trace is not None, "a worker records what is asked for"
-        tokens = {token for each in trace.hypotheses for token in (each.token, *(id_ for id_, _ in each.following))}
+        tokens = {
+            token
+            for hypothesis in trace.hypotheses
+            for token in (hypothesis.token, *(id_ for id_, _ in hypothesis.following))
+        }
         limit = self.pair.manifest.limits.target_tokens
         return Search(
             trace=trace,
             pieces={token: tokenizer.piece(token) for token in tokens},
-            beam_size=search_options(self.options, len(found.sentence.ids), limit).beam_size,
+            beam_size=search_options(self.options, len(result.sentence.ids), limit).beam_size,
             length_penalty=penalty_of(self.options),
             shortlist=self.pair.manifest.graphs[self.pair.info.precision].shortlist is not None,
         )
@@ -203,8 +211,8 @@ class SentenceRuns:
     def assemble(self, texts: Sequence[str], results: Sequence[Sequence[Translated]]) -> list[Translation]:
         """Return the translations of texts from those of their sentences, with the quality of each sentence."""
         pair = self.pair
-        translations = [assemble(text, own, pair, self.options) for text, own in zip(texts, results, strict=True)]
-        for each in (each for translation in translations for each in translation.qualities):
-            if each.quality is not None:
-                pair.report(Measured(pair.name, "sentence_quality", each.quality))
+        translations = [assemble(text, group, pair, self.options) for text, group in zip(texts, results, strict=True)]
+        for quality in (quality for translation in translations for quality in translation.qualities):
+            if quality.quality is not None:
+                pair.report(Measured(pair.name, "sentence_quality", quality.quality))
         return translations

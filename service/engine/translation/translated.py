@@ -109,10 +109,10 @@ def judge(
     return SentenceQuality(source, target, None, quality, signals, low, kept, own.lost, own.added)
 
 
-def with_quality(detail: SentenceDetail, found: SentenceQuality) -> SentenceDetail:
+def with_quality(detail: SentenceDetail, quality: SentenceQuality) -> SentenceDetail:
     """Return the details of a sentence with its quality; a sentence that keeps its source is aligned with itself."""
-    if not found.kept_source:
-        return replace(detail, quality=found.quality, lost=found.lost, added=found.added)
+    if not quality.kept_source:
+        return replace(detail, quality=quality.quality, lost=quality.lost, added=quality.added)
     shift = detail.target_start - detail.source_start
     tokens = tuple(replace(token, start=token.start + shift, end=token.end + shift) for token in detail.source_tokens)
     plain = [place for place, token in enumerate(tokens) if token.special is None]
@@ -124,7 +124,7 @@ def with_quality(detail: SentenceDetail, found: SentenceQuality) -> SentenceDeta
         alignment=tuple((place, place) for place in plain),
         target_words=detail.source_words,
         word_alignment=tuple((place, place) for place in range(len(detail.source_words))),
-        quality=found.quality,
+        quality=quality.quality,
         kept_source=True,
         values=None,
         value_spans=(),
@@ -145,16 +145,16 @@ def assemble(text: str, results: Sequence[Translated], pair: LoadedPair, options
     spans = [(result.sentence.start, result.sentence.end) for result in results]
     rules = ValueRules(pair.info.source_language, pair.info.target_language, localized=True)
     amounts = amounts_outside(text, spans, rules) if options.values == "localize" else []
-    joined = _joined(text, spans, [each.target_text for each in qualities], amounts)
+    joined = _joined(text, spans, [quality.target_text for quality in qualities], amounts)
     details = tuple(
-        with_quality(result.detail(tokenizers, pair.align.threshold, start), found)
-        for result, start, found in zip(while_wanted(results), joined.starts, qualities, strict=True)
+        with_quality(result.detail(tokenizers, pair.align.threshold, start), quality)
+        for result, start, quality in zip(while_wanted(results), joined.starts, qualities, strict=True)
         if result.weights is not None
     )
     choices = _choices(results, best, tokenizers.target) if alternatives else []
     others = list(dict.fromkeys(_joined(text, spans, chosen, amounts).text for chosen in choices))
-    placed = tuple(replace(each, start=start) for each, start in zip(qualities, joined.starts, strict=True))
-    others = [other for other in others if other != joined.text][:alternatives]
+    placed = tuple(replace(quality, start=start) for quality, start in zip(qualities, joined.starts, strict=True))
+    others = [alternative for alternative in others if alternative != joined.text][:alternatives]
     return Translation(joined.text, tuple(others), details, qualities=placed)
 
 

@@ -121,34 +121,36 @@ class Translator:
                 options = at_each_step(options, pair.manifest.attention)
             limit = limit_for(options, pair.manifest.attention, most_weights, self.name)
             selected = select_weights(options, pair.manifest.attention, self.name)
-            wanted = replace(selected, limit=limit, member=pair.member)
+            selection = replace(selected, limit=limit, member=pair.member)
             self.check_room(deadline)  # before any work on the text: a refusal must cost next to nothing
-            forcing = Forcing(pair, search, deadline, wanted)
+            forcing = Forcing(pair, search, deadline, selection)
             ids = await pair.timed("tokenize", len(text), lambda: forcing.check_side(text))
             if options.kind == "encoder":  # other views are checked after the translation
                 check_size(limit, len(ids), 0)
             path: TargetPath = "ids" if options.target_ids else "search" if target_text is None else "canonical"
-            found: Translation | None = None
+            translation: Translation | None = None
             trace = None
             if path == "search":
-                runs = SentenceRuns(pair, search, deadline, wanted, options.trace)
-                [own] = results = await runs.translate(await runs.segment([text]))
-                [found] = await pair.timed(
+                runs = SentenceRuns(pair, search, deadline, selection, options.trace)
+                [result] = results = await runs.translate(await runs.segment([text]))
+                [translation] = await pair.timed(
                     "detokenize", len(text) * search.weight, lambda: runs.assemble([text], results)
                 )
-                trace = runs.search_of(own) if options.trace else None
-            if found is None or not found.sentences:  # nothing is translated: the text is scored as its own translation
+                trace = runs.search_of(result) if options.trace else None
+            if (
+                translation is None or not translation.sentences
+            ):  # nothing is translated: the text is scored as its own translation
                 path = "canonical" if path == "search" else path
                 given = await pair.timed("tokenize", len(text), lambda: forcing.given(text, target_text, options))
                 [detail] = await forcing.score([given])
-                found = Translation(detail.target_text, sentences=(detail,))
-            check_size(limit, *_tokens(found.sentences))
+                translation = Translation(detail.target_text, sentences=(detail,))
+            check_size(limit, *_tokens(translation.sentences))
             size = LONG_TEXT + 1 if "all" in (options.layer, options.head) else 0
-            shown = await pair.timed("view", size, lambda: _maps(pair, text, found, options))
+            shown = await pair.timed("view", size, lambda: _maps(pair, text, translation, options))
             if options.kind == "occlusion":
-                every = zip(shown, found.sentences, strict=True)
+                every = zip(shown, translation.sentences, strict=True)
                 shown = [await forcing.occluded(one, detail, options) for one, detail in every]
-            joined = join_maps(shown, forcing.score_of(found.sentences), found.quality)
+            joined = join_maps(shown, forcing.score_of(translation.sentences), translation.quality)
             return replace(joined, search=trace, path=path)
 
     async def score_batch(
@@ -163,14 +165,16 @@ class Translator:
             return await forcing.score(given)
 
 
-def _maps(pair: LoadedPair, text: str, found: Translation, options: AttentionOptions) -> list[AttentionMap]:
+def _maps(pair: LoadedPair, text: str, translation: Translation, options: AttentionOptions) -> list[AttentionMap]:
     """Return the map of each sentence."""
-    texts, begin, members = (text, found.text), pair.tokenizers.target.begin_token(), pair.info.members
-    shown = [build_map(texts, detail, options, begin, pair.align, pair.info) for detail in found.sentences]
+    texts, begin, members = (text, translation.text), pair.tokenizers.target.begin_token(), pair.info.members
+    shown = [build_map(texts, detail, options, begin, pair.align, pair.info) for detail in translation.sentences]
     if not members:
         return shown
-    return [replace(each, model=members[pair.member].name, ensemble=pair.name) for each in shown]
+    return [replace(attention, model=members[pair.member].name, ensemble=pair.name) for attention in shown]
 
 
 def _tokens(sentences: Sequence[SentenceDetail]) -> tuple[int, int]:
-    return sum(len(each.source_tokens) for each in sentences), sum(len(each.target_tokens) for each in sentences)
+    return sum(len(sentence.source_tokens) for sentence in sentences), sum(
+        len(sentence.target_tokens) for sentence in sentences
+    )

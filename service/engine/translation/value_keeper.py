@@ -67,14 +67,14 @@ class ValueKeeper:
         read = partial(Reading.reading_terms, tokenizers=self.tokenizers, terms=terms)
         others = await map_if_many(_work(sentences, options), read, sentences)
         changed = [
-            (number, other)
-            for number, sentence, other in zip(wrong, sentences, others, strict=True)
-            if other.ids != sentence.ids
+            (number, reading)
+            for number, sentence, reading in zip(wrong, sentences, others, strict=True)
+            if reading.ids != sentence.ids
         ]
-        found = await self.translate([other for _, other in changed], options) if changed else []
+        results = await self.translate([reading for _, reading in changed], options) if changed else []
 
         def put_right_ones() -> None:
-            for (number, _), new in zip(while_wanted(changed), found, strict=True):
+            for (number, _), new in zip(while_wanted(changed), results, strict=True):
                 if not self._lacks_values(new):
                     kept[number] = replace(new, values="retry")
 
@@ -88,11 +88,11 @@ class ValueKeeper:
         cut_one = partial(cut_at_values, tokenizers=self.tokenizers, segmentation=self.segmentation)
         parts = await map_if_many(_work(sentences, options), cut_one, sentences)
         cut = dict(zip(lost, parts, strict=True))
-        unwritten = [part for own in parts for part, written in own if written is None]
-        found = iter(await self.translate(unwritten, options) if unwritten else [])
+        unwritten = [part for group in parts for part, written in group if written is None]
+        copies = iter(await self.translate(unwritten, options) if unwritten else [])
         return [
             [
-                replace(next(found), values="copied") if written is None else self._given(part, written)
+                replace(next(copies), values="copied") if written is None else self._given(part, written)
                 for part, written in cut[number]
             ]
             if number in cut

@@ -33,24 +33,24 @@ class WayBack:
 
     async def choose(self, readings: Sequence[Reading], results: Sequence[SentenceResult]) -> list[SentenceResult]:
         """Return the results of searches in the order of both scores."""
-        candidates = [self._candidates(*each) for each in zip(readings, results, strict=True)]
-        pairs = [(text, reading.text) for reading, own in zip(readings, candidates, strict=True) for _, text in own]
+        candidates = [self._candidates(*both) for both in zip(readings, results, strict=True)]
+        pairs = [(text, reading.text) for reading, group in zip(readings, candidates, strict=True) for _, text in group]
         scores: list[float] = []
         for at in range(0, len(pairs), AT_ONCE):
             scores += await self.back(pairs[at : at + AT_ONCE], self.deadline)
         left = iter(scores)
         chosen = [
-            _with_best_first(result, [(each, next(left)) for each, _ in own])
-            for result, own in zip(results, candidates, strict=True)
+            _with_best_first(result, [(candidate, next(left)) for candidate, _ in group])
+            for result, group in zip(results, candidates, strict=True)
         ]
         return chosen if self.wanted is None else await self._scored(readings, chosen)
 
     def _candidates(self, reading: Reading, result: SentenceResult) -> list[tuple[Hypothesis, str]]:
         """Return the hypotheses that may be chosen, with their texts: those that hold all values, if any does."""
         target = self.pair.tokenizers.target
-        texts = [(each, reading.translated(each.ids, target)) for each in result.hypotheses]
-        written = [(each, text) for each, text in texts if text.strip()]
-        whole = [(each, text) for each, text in written if reading.keeps_values(each.ids, target)]
+        texts = [(hypothesis, reading.translated(hypothesis.ids, target)) for hypothesis in result.hypotheses]
+        written = [(hypothesis, text) for hypothesis, text in texts if text.strip()]
+        whole = [(hypothesis, text) for hypothesis, text in written if reading.keeps_values(hypothesis.ids, target)]
         return whole or written
 
     async def _scored(self, readings: Sequence[Reading], results: Sequence[SentenceResult]) -> list[SentenceResult]:
@@ -60,11 +60,13 @@ class WayBack:
             for reading, result in zip(readings, results, strict=True)
         ]
         scored = await run_scoring(self.pair.worker, requests)
-        return [replace(result, scores=own) for result, own in zip(results, scored, strict=True)]
+        return [replace(result, scores=scores) for result, scores in zip(results, scored, strict=True)]
 
 
 def _with_best_first(result: SentenceResult, scored: Sequence[tuple[Hypothesis, float]]) -> SentenceResult:
     if not scored:
         return result
-    best, _ = max(scored, key=lambda each: each[0].score + WEIGHT * each[1])  # the first of equal ones
-    return replace(result, hypotheses=(best, *(each for each in result.hypotheses if each is not best)))
+    best, _ = max(scored, key=lambda candidate: candidate[0].score + WEIGHT * candidate[1])  # the first of equal ones
+    return replace(
+        result, hypotheses=(best, *(hypothesis for hypothesis in result.hypotheses if hypothesis is not best))
+    )
