@@ -121,7 +121,7 @@ def test_a_damaged_file_is_deleted_and_named(hub: Hub, tmp_path: Path) -> None:
     [
         (("nobody/nothing",), {}, "there is no such model"),
         ((NAME, "v9"), {}, "it has no revision 'v9'"),
-        (("opus-mt-en-fr",), {}, "there is no such folder"),
+        (("opus-mt-en-fr",), {}, "there is no such file or folder"),
         ((NAME,), {"HF_ENDPOINT": "http://127.0.0.1:9"}, "could not be fetched from http://127.0.0.1:9"),
     ],
 )
