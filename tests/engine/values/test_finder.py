@@ -59,6 +59,7 @@ def written(text: str, pair: str) -> list[str]:
         ("Save 50% now, or 50 % later", [("number", "50%"), ("number", "50 %")]),
         ("caf&eacute;", [("code", "caf&eacute;")]),
         ("%{count} files", [("placeholder", "%{count}")]),
+        ("Press $t(common.save) now", [("placeholder", "$t(common.save)")]),
         ("%s%d of %name%", [("placeholder", "%s%d"), ("placeholder", "%name%")]),
         ("{{ {name} }} {{{raw}}}", [("placeholder", "{{ {name} }}"), ("placeholder", "{{{raw}}}")]),
         ("½ cup, 1½ cups, 3/4 cup at 16:9", [("number", part) for part in ("½", "1½", "3/4", "16:9")]),
