@@ -21,7 +21,7 @@ LOOKAHEAD_TOKENS = 2
 
 
 def length_limit(source_tokens: int, target_limit: int, requested: int | None = None) -> int:
-    """Return the most tokens that a search may choose: ``wanted``, or a limit that depends on the source.
+    """Return the most tokens that a search may choose: ``requested``, or a limit that depends on the source.
 
     One of the ``target_limit`` places that the model has is kept for the end token of a translation that is cut off:
     attention is computed over a closed one.

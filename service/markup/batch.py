@@ -54,7 +54,7 @@ def units_of(documents: Sequence[PreparedDocument]) -> list[Unit]:
 def write_all(documents: Sequence[PreparedDocument], translations: Sequence[Translation]) -> list[Translation]:
     """Return the translated documents, each with the qualities of its sentences, whose places are not known.
 
-    `found` has one translation for each unit, in the order of `units_of`.
+    `translations` has one for each unit, in the order of `units_of`.
     """
     waiting = iter(translations)
     return [_written(document, [*islice(waiting, len(units_of([document])))]) for document in documents]

@@ -47,7 +47,7 @@ def _written(value: Any) -> str:
 
 
 def combinations(axes: Sequence[Sequence[str]], singly: bool) -> list[list[str]]:
-    """Return the overrides of every variant: all combinations or, with ``each``, every axis alone."""
+    """Return the overrides of every variant: all combinations or, with ``singly``, every axis alone."""
     return [[override] for axis in axes for override in axis] if singly else list(map(list, itertools.product(*axes)))
 
 

@@ -199,7 +199,7 @@ def scores(info: ModelInfo, pair: tuple[str, str]) -> dict[Test, float]:
     if not entries:  # as of most imported models, which may have thousands of pairs
         return {}
     by_test: dict[Test, float] = {}
-    measured: set[Test] = set()  # those of which `found` has the precision that runs
+    measured: set[Test] = set()  # those of which `by_test` has the precision that runs
     pair_name, every = "{}-{}".format(*pair), _names(info.sources, info.targets)
     for entry in entries:
         name, metric, score = str(entry["test_set"]), str(entry["metric"]).casefold(), float(entry["score"])

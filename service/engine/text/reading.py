@@ -234,7 +234,7 @@ def _is_initials(word: str) -> bool:
 
 
 def _written(value: Value, spelled: str, begins: bool) -> str:
-    """Return a value as a translation holds it, where the search wrote `own`."""
+    """Return a value as a translation holds it, where the search wrote `spelled`."""
     if not value.is_soft:
         return value.written
     forms = (value.written, *value.others)

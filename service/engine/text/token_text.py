@@ -46,7 +46,7 @@ class WrittenText:
         for character in piece:
             if not character.isspace():
                 self._append(character)
-            elif not self._spaced:
+            elif not (self._spaced or self._is_opened()):
                 self._append(" ")
                 if self._length == start + 1:
                     start += 1
@@ -65,10 +65,10 @@ class WrittenText:
     def _append(self, character: str) -> None:
         self._parts.append(character)
         self._length += 1
-        self._spaced = character == " " or (self._closed_up and self._is_opened())
+        self._spaced = character == " "
 
     def _is_opened(self) -> bool:
-        return _OPENED.search("".join((*self._parts[-2:], " "))) is not None
+        return self._closed_up and _OPENED.search("".join((*self._parts[-2:], " "))) is not None
 
 
 def _first_character(data: bytes) -> tuple[int, str]:
