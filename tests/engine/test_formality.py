@@ -15,12 +15,12 @@ COMMANDS = [
     *("Close the door behind you.", "Call me tomorrow."),
 ]
 LIST = [
-    # transformer-en-de 13 has no familiar form of "Do not touch the wire.", so a list with it keeps one polite line.
-    *(command for command in COMMANDS if "wire" not in command),
+    *COMMANDS,
     *("Open the door.", "Feed the cat.", "Wait here.", "Turn off the light.", "Wash your hands.", "Save the file."),
     *("Take out the rubbish.", "Read the instructions.", "Clean the kitchen.", "Water the plants.", "Take the train."),
     "Be careful.",
 ]
+NO_FAMILIAR_FORM = {("de", "Do not touch the wire.")}  # among the hypotheses of transformer-en-de 13
 FAMILIAR = re.compile(
     r"\b(?:toi|ton|ta|tes|tu|dich|dir|dein\w*|[Ff]erme|[Mm]ets|[Aa]ppelle|[Mm]ach|[Rr]uf|[Ss]ei|[Ff]ais)\b"
 )
@@ -58,12 +58,16 @@ async def test_formality_is_preferred_and_what_is_missing_is_said(shipped: Trans
 async def test_a_list_of_commands_has_one_register_and_no_exclamation(
     shipped: Translator, formality: Formality
 ) -> None:
-    assert len(LIST) == 17
+    assert len(LIST) == 18
     [found] = await shipped.translate(["\n".join(LIST)], TranslationOptions(formality=formality))
     lines = found.text.split("\n")
     assert [line[-1] for line in lines] == ["."] * len(LIST), lines
-    languages = shipped.info.target_language, "en"
-    shown = [registers_of(line, languages[0], source, languages[1]) for line, source in zip(lines, LIST, strict=True)]
+    target = shipped.info.target_language
+    shown = [
+        registers_of(line, target, source, "en")
+        for line, source in zip(lines, LIST, strict=True)
+        if formality == "prefer_more" or (target, source) not in NO_FAMILIAR_FORM
+    ]
     assert len(set(shown)) == 1, [*zip(lines, shown, strict=True)]
     assert shown[0] == {"prefer_more": {"polite"}, "prefer_less": {"familiar"}}.get(formality, shown[0])
 
