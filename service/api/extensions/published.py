@@ -22,7 +22,7 @@ from service.api.languages import language_name
 from service.api.paths import ADMIN
 from service.api.schemas.common import Fields
 from service.api.state import Service
-from service.engine import pairs_of
+from service.engine import EngineError, pairs_of
 
 COMMAND = (sys.executable, "-m", "translucent_mt", "models")
 LONGEST = 60.0
@@ -101,8 +101,16 @@ async def _add(service: Service, adding: Adding) -> None:
         service, "get", "--yes", "--models-dir", str(service.settings.models_dir), *adding.pair
     )
     adding.failed, adding.message = bool(code), adding.message.rpartition("\n")[2]
-    if not code:
-        await state.reload_models(service)
+    if code:
+        return
+    try:
+        changes = await state.reload_models(service)
+    except EngineError as error:
+        adding.failed, adding.message = True, error.message
+        return
+    refused = [change.error.message for change in changes if change.error is not None]
+    if refused and not any(change.outcome in ("added", "replaced") for change in changes):
+        adding.failed, adding.message = True, refused[0]
 
 
 async def _run(service: Service, *arguments: str) -> tuple[int, str]:

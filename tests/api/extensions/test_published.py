@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from service.api.extensions import published
+from service.bundle.repository import Change
+from service.engine import BundleCorrupt
 from tests.support.api_client import Client, serving
 from tests.support.fake_engine import DummyRegistry
 
@@ -69,6 +71,14 @@ async def test_a_model_is_added_and_the_folder_read_again(operator: Client, regi
     assert "translucent_model_changes_total" in (await operator.get("/metrics")).text
     await operator.post(PUBLISHED, headers=TOKEN, json=PAIR | {"target": "it"})
     assert await ended(operator) == ("failed", "no model is listed")
+
+
+async def test_a_model_that_is_fetched_but_not_served_is_not_called_added(
+    operator: Client, registry: DummyRegistry
+) -> None:
+    registry.refused = Change("firefox-en-es", "refused", "", BundleCorrupt("firefox-en-es: it is damaged."))
+    await operator.post(PUBLISHED, headers=TOKEN, json=PAIR)
+    assert await ended(operator) == ("failed", "firefox-en-es: it is damaged.")
 
 
 @pytest.mark.parametrize("target", ["--name", "../x", "", "e", "x" * 40])
