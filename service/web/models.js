@@ -152,4 +152,5 @@ $("operator").onsubmit = (event) => {
   event.preventDefault();
   showPublished();
 };
+$("operator").querySelector("button").disabled = false; // without this script the form would load the page again
 inEveryLanguage(show);
