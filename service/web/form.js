@@ -72,8 +72,7 @@ function empty() {
 
 // `open` asks the server anew, `begin` shows what the address says.
 export function listen({ open, begin }) {
-  $("form").addEventListener("submit", (event) => {
-    event.preventDefault();
+  $("form").addEventListener("submit", () => {
     state.sentence = "0";
     translate();
   });

@@ -38,7 +38,7 @@ async function start() {
       if (!key()) return say(t("Enter your API key to begin."));
       $("text").focus();
     }
-    [session.models, session.languages] = await Promise.all([get("models").then((answer) => answer.models), get("languages")]);
+    [session.models, session.languages] = await Promise.all([get("models?brief=true").then((answer) => answer.models), get("languages")]);
     $("error").hidden = true;
     say(session.models.length ? "" : t("No model is loaded yet. Try again in a moment."));
     if (!session.models.length) return opening.failed({ temporary: true });

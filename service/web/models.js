@@ -148,9 +148,6 @@ async function add(pair, token) {
   }
 }
 
-$("operator").onsubmit = (event) => {
-  event.preventDefault();
-  showPublished();
-};
-$("operator").querySelector("button").disabled = false; // without this script the form would load the page again
+$("operator").onsubmit = showPublished;
+$("operator").querySelector("button").disabled = false;
 inEveryLanguage(show);

@@ -227,7 +227,8 @@ async function show() {
 }
 
 function listen() {
-  $("sentence").addEventListener("submit", (event) => { event.preventDefault(); step = 0; show(); });
+  $("sentence").addEventListener("submit", () => { step = 0; show(); });
+  $("sentence").querySelector("button").disabled = false;
   $("model").addEventListener("change", () => {
     const own = models.find(({ name }) => name === $("model").value).pairs[0].source;
     if (Object.values(SENTENCES).includes($("text").value)) $("text").value = SENTENCES[own] ?? "";
@@ -246,7 +247,7 @@ function listen() {
 
 listen();
 try {
-  models = (await get("models")).models.filter(({ attention: own, members, gallery }) => own.cross && !members && !gallery);
+  models = (await get("models?brief=true")).models.filter(({ attention: own, members, gallery }) => own.cross && !members && !gallery);
   $("model").replaceChildren(...models.map(({ name }) => new Option(name, name)));
   const transformers = models.filter(({ architecture }) => architecture === "transformer");
   const first = transformers.find(({ pairs: [{ source }] }) => source === language) ?? transformers[0] ?? models[0];

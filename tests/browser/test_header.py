@@ -30,6 +30,16 @@ def test_a_page_has_the_header_and_marks_where_one_is(page: Page, url: str, path
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.parametrize("path", ["", "web/models.html", "web/network.html", "web/pooling.html"])
+def test_a_form_whose_script_has_not_come_yet_sends_nothing(page: Page, url: str, path: str) -> None:
+    page.route("**/*.js", lambda route: route.fulfill(body="", content_type="text/javascript"))
+    page.goto(f"{url}/{path}")
+    page.evaluate("window.before = true; for (const form of document.forms) form.requestSubmit()")
+    page.wait_for_load_state("networkidle")
+    assert page.url == f"{url}/{path}"
+    assert page.evaluate("document.forms.length && window.before"), "the page was loaded again"
+
+
 def test_the_contents_of_the_api_page_lead_to_its_routes(page: Page, url: str) -> None:
     page.goto(f"{url}/docs")
     page.get_by_role("link", name="GET /v2/models/{model}/config").click()

@@ -2,20 +2,22 @@
 
 import gzip
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from service.answers.models import GlossarySchema, Language, ModelList, ModelSchema, PairSchema
-from service.api.direct_route import ServiceDep
+from service.api.direct_route import DirectRoute, ServiceDep
 from service.api.languages import language_name
 from service.api.rendering import REPRESENTATIONS, timestamp
+from service.api.schemas.models import ModelsRequest
 from service.api.state import Service
 from service.engine import ModelInfo, ModelState, has_registers, pairs_of, while_wanted
 
-router = APIRouter(tags=["Models"])
+router = APIRouter(tags=["Models"], route_class=DirectRoute)
+HISTORY = ("recipe", "legs", "data")  # of a model card: nine tenths of it
 
 
 @router.get("/languages", response_model=list[Language])
@@ -39,7 +41,7 @@ async def list_glossaries(service: ServiceDep) -> JSONResponse:
 
 
 @router.get("/models", response_model=ModelList)
-async def list_models(request: Request, service: ServiceDep) -> Response:
+async def list_models(request: Request, options: Annotated[ModelsRequest, Query()], service: ServiceDep) -> Response:
     """List the loaded models, with their digests, devices, limits and model cards."""
     registry = service.registry
     states, models = {state.name: state for state in registry.states()}, registry.models()
@@ -48,12 +50,20 @@ async def list_models(request: Request, service: ServiceDep) -> Response:
 
     def written() -> bytes:
         described = tuple(describe(info, service, states[info.name]) for info in while_wanted(models))
+        if options.brief:
+            described = tuple(brief(model) for model in described)
         # Undecided where the models run in this process, whatever the setting says: under Ray, for example.
         body = ModelList(models=described, engine_processes=0 if processes == "auto" else processes).json_bytes()
         return gzip.compress(body, 6) if is_packed else body
 
     headers = {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if is_packed else {})
     return Response(await REPRESENTATIONS.run(written), headers=headers, media_type="application/json")
+
+
+def brief(model: ModelSchema) -> ModelSchema:
+    """Return a model whose card does not say how it was trained."""
+    card = {name: value for name, value in model.card.items() if name not in HISTORY}
+    return model.model_copy(update={"card": card})
 
 
 def describe(info: ModelInfo, service: Service, state: ModelState) -> ModelSchema:

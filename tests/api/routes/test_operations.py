@@ -39,6 +39,15 @@ async def test_models_say_where_they_run_and_what_they_are(client: Client) -> No
     assert models[0]["limits"] == {"source_tokens": 256, "target_tokens": 256}
 
 
+async def test_the_brief_list_of_models_leaves_out_how_they_were_trained(client: Client) -> None:
+    whole = (await client.get("/models")).json()["models"]
+    assert all(set(model["card"]) == {"recipe"} for model in whole)
+    brief = (await client.get("/models?brief=true")).json()["models"]
+    assert brief == [{**model, "card": {}} for model in whole]
+    answer = await client.get("/models?brief=maybe")
+    assert (answer.status_code, answer.json()["param"]) == (400, "brief")
+
+
 async def test_liveness_does_not_look_at_the_engine(client: Client, registry: DummyRegistry) -> None:
     registry.ready = False
     for path in ("/health", "/health/live"):
