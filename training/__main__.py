@@ -15,7 +15,7 @@ try:
     from training.cli.gpu import gpu
     from training.cli.sentiment import sentiment
     from training.cli.text import text
-    from training.cli.train import prepare, train
+    from training.cli.train import prepare, stages, train
 except ModuleNotFoundError as error:  # what `make serve` installs has no libraries for training
     sys.exit(
         f"error: training needs {error.name}, which is not installed. In the checkout: "
@@ -24,7 +24,7 @@ except ModuleNotFoundError as error:  # what `make serve` installs has no librar
 
 app = typer.Typer(help="Train translators and export them as bundles.", no_args_is_help=True, add_completion=False)
 for command in (
-    prepare, train, evaluate.evaluate, evaluate.domains, align.align, align.links, distil.unseen, distil.distil,
+    prepare, train, stages, evaluate.evaluate, evaluate.domains, align.align, align.links, distil.unseen, distil.distil,
     align.silver, export, ensemble, gpu, text, captions, sentiment,
     experiments.grid, experiments.report, confidence.confidence, confidence.reliability,
 ):  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from training.git_folder import Place
 from training.network_config import Section
 
 VariantKind = Literal["typed", "names", "titles", "wrapped"]
@@ -129,6 +130,6 @@ class VocabularyConfig(Section):
     comparisons with papers: the quality of such a model ends with its words."""
     pretokenised: bool = False
     """The text is already tokenised by white space, so punctuation and digits are not split again."""
-    same_as: Path | None = None
+    same_as: Place | None = None
     """A run folder or bundle whose vocabulary is used instead of a new one. If ``start_from`` is the same folder, every
     parameter can be copied. The path is relative to the working directory, as for ``start_from``."""

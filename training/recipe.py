@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from service.bundle.manifest import Step
 from training.corpus_config import CleaningConfig, CorpusConfig, VocabularyConfig
+from training.git_folder import Place
 from training.network_config import BahdanauConfig, Section, TransformerConfig
 
 Kind = TypeVar("Kind", bound=Section)
@@ -129,8 +130,9 @@ class Recipe(Section):
     validation: ValidationConfig = ValidationConfig()
     max_tokens: int = Field(256, ge=8, le=512)
     """Longest sentence of either side in subwords, including the end token; also the limit of the served model."""
-    start_from: Path | None = None
-    """A run folder or bundle whose parameters the run begins with; embeddings are matched by piece."""
+    start_from: Place | None = None
+    """A run folder or bundle whose parameters the run begins with; embeddings are matched by piece. ``{revision: …,
+    path: …}`` is a bundle of an earlier revision of the repository."""
 
     @property
     def source_languages(self) -> tuple[str, ...]:
@@ -197,11 +199,19 @@ def load_recipe(path: Path, overrides: list[str] | None = None) -> Recipe:
 
     Raises RecipeError if the file is missing or no YAML, or if it has unknown keys or wrong values.
     """
-    return _resolve(parse_recipe(read_recipe(path, overrides), str(path)), path.parent)
+    content = read_recipe(path)
+    if "stages" in content:
+        raise RecipeError(f"{path} is a recipe in stages: `python -m training stages {path}` runs them in order")
+    return checked_recipe(apply_overrides(content, overrides), path)
 
 
-def read_recipe(path: Path, overrides: list[str] | None = None) -> dict[str, Any]:
-    """Return the keys of a YAML recipe with ``key.subkey=value`` overrides; raises RecipeError if it is no mapping."""
+def checked_recipe(content: dict[str, Any], path: Path) -> Recipe:
+    """Check the recipe of a file; the paths of its own text become absolute, as they are relative to the file."""
+    return _resolve(parse_recipe(content, str(path)), path.parent)
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """Return the keys of a YAML recipe; raises RecipeError if it is no mapping."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -210,6 +220,11 @@ def read_recipe(path: Path, overrides: list[str] | None = None) -> dict[str, Any
         raise RecipeError(f"{path} is not valid UTF-8 YAML: {error}") from error
     if not isinstance(content, dict):
         raise RecipeError(f"{path} must contain a mapping of keys, not {type(content).__name__}")
+    return content
+
+
+def apply_overrides(content: dict[str, Any], overrides: list[str] | None) -> dict[str, Any]:
+    """Change keys of a recipe, each as ``key.subkey=value``; return it."""
     for override in overrides or []:
         _apply(content, override)
     return content

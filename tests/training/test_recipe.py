@@ -1,13 +1,20 @@
 """Recipes: what is refused says which key and why."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from training.recipe import RecipeError, load_recipe, parse_recipe
+from training.recipe_stages import load_recipes
 
-RECIPES = sorted((Path(__file__).parents[2] / "training" / "recipes").glob("*.yaml"))
+ROOT, RUNS = Path(__file__).parents[2], Path("runs")
+RECIPES = sorted((ROOT / "training" / "recipes").glob("*.yaml"))
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
 def content(**changes: Any) -> dict[str, Any]:
@@ -28,7 +35,18 @@ def guided(kind: str, layer: int = 0, head: int = 0, **network: str) -> dict[str
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_committed_recipes_are_valid_and_carry_their_file_name(path: Path) -> None:
-    assert load_recipe(path).name == path.stem
+    assert all(recipe.name.startswith(path.stem) for recipe in load_recipes(path, RUNS))
+
+
+def test_committed_recipes_begin_from_what_the_repository_or_another_recipe_has() -> None:
+    recipes = [recipe for path in RECIPES for recipe in load_recipes(path, RUNS)]
+    for start in {place for recipe in recipes for place in (recipe.start_from, recipe.vocabulary.same_as)}:
+        if isinstance(start, Path) and start.parent == RUNS:
+            assert start.name in {recipe.name for recipe in recipes}
+        elif isinstance(start, Path):
+            assert ROOT.joinpath(start, "tokenizer.json").exists()
+        elif start is not None and not git("rev-parse", "--is-shallow-repository").startswith("true"):
+            git("cat-file", "-e", f"{start.revision}:{start.path}/tokenizer.json")
 
 
 @pytest.mark.parametrize(
@@ -47,6 +65,7 @@ def test_committed_recipes_are_valid_and_carry_their_file_name(path: Path) -> No
         ({"name": "No Spaces"}, "name"),
         ({"vocabulary": {"size": 70_000}}, "vocabulary.size"),
         ({"max_tokens": 1000}, "max_tokens"),
+        ({"start_from": {"revision": "v1", "path": "models/old"}}, "start_from.git.revision: String should match"),
         (guided("transformer", layer=6), "no layer 6, head 0: attention over the source has 6 layers of 8 heads"),
         (guided("transformer", head=8), "no layer 0, head 8"),
         (guided("bahdanau", head=1), "has 1 layers of 1 heads"),

@@ -1,4 +1,4 @@
-"""The commands ``prepare`` and ``train``."""
+"""The commands ``prepare`` and ``train``, and ``stages``, which runs them for a recipe in stages."""
 
 import sys
 from pathlib import Path
@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from training.alignment.eflomal import word_links
+from training.alignment.guided_links import make_links
 from training.data.prepare import prepare as prepare_run
 from training.recipe import Recipe, load_recipe
+from training.recipe_stages import load_recipes
+from training.runs.fingerprint import Prepared
 from training.runs.folder import RunFolder
 from training.trainer.log import quiet_libraries
 from training.trainer.run import train as train_run
@@ -16,6 +19,7 @@ from training.trainer.run import train as train_run
 RecipePath = Annotated[Path, typer.Argument(help="A YAML recipe, e.g. training/recipes/toy.yaml.")]
 Runs = Annotated[Path, typer.Option("--runs", envvar="RUNS_DIR", help="Folder of the run folders.")]
 Overrides = Annotated[list[str] | None, typer.Option("--set", help="Change a key: --set optimisation.max_updates=1000")]
+Mirror = Annotated[Path | None, typer.Option(help="Folder with local copies of the corpora.")]
 
 
 def _open(recipe_path: Path, runs: Path, overrides: list[str] | None) -> tuple[Recipe, RunFolder]:
@@ -26,7 +30,7 @@ def _open(recipe_path: Path, runs: Path, overrides: list[str] | None) -> tuple[R
 def prepare(
     recipe: RecipePath,
     runs: Runs = Path("runs"),
-    mirror: Annotated[Path | None, typer.Option(help="Folder with local copies of the corpora.")] = None,
+    mirror: Mirror = None,
     overrides: Overrides = None,
 ) -> None:
     """Read, clean and split the corpora, learn the vocabulary, encode everything."""
@@ -54,3 +58,31 @@ def train(
         )
     quiet_libraries()
     train_run(loaded, folder, processes, nodes, progress=sys.stderr.isatty())
+
+
+def stages(
+    recipe: RecipePath,
+    runs: Runs = Path("runs"),
+    mirror: Mirror = None,
+    overrides: Overrides = None,
+) -> None:
+    """Prepare, link and train each stage of a recipe in order; one that has ended is left as it is."""
+    quiet_libraries()
+    for stage in load_recipes(recipe, runs, overrides):
+        folder = RunFolder(runs / stage.name)
+        if folder.averaged.exists() and folder.load_recipe() == stage:
+            typer.echo(f"{stage.name}: has ended")
+        else:
+            typer.echo(f"{stage.name}: begins, or resumes")
+            _run_stage(stage, folder, mirror)
+
+
+def _run_stage(stage: Recipe, folder: RunFolder, mirror: Path | None) -> None:
+    if folder.prepared.exists():
+        Prepared.load(folder.prepared).require(stage)
+    else:
+        prepare_run(stage, folder, mirror, folder.downloads, word_links)
+    linked = all(folder.links(corpus.name).exists() for corpus in stage.corpora)
+    if stage.optimisation.guided_alignment is not None and not linked:
+        make_links(folder.path)
+    train_run(stage, folder, progress=sys.stderr.isatty())

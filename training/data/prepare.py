@@ -25,6 +25,7 @@ from training.data.subwords import train_tokenizer
 from training.data.titles import titles
 from training.data.wrapping import Aligner, wrapped
 from training.files import write_json, write_lines
+from training.git_folder import local_folder
 from training.recipe import CorpusConfig, Recipe
 from training.runs.fingerprint import Fingerprint, Prepared, PreparedError, hash_of, prepared_part, require_same
 from training.runs.folder import RunFolder
@@ -94,7 +95,7 @@ def _make(
             f"recipe {recipe.name}: every pair is development data, and none is left to train on: give more text, or a "
             "lower `development`"
         )
-    tokenizer = _vocabulary(recipe, training, texts)
+    tokenizer = _vocabulary(recipe, training, texts, places[1])
     for corpus in recipe.corpora:
         if corpus.variants_of is not None and corpus.max_pairs is not None:
             training[corpus.name] = _variants(corpus, training[corpus.variants_of], corpus.max_pairs, recipe, align)
@@ -146,10 +147,10 @@ def _variants(config: CorpusConfig, pairs: list[Pair], count: int, recipe: Recip
     return list(made)
 
 
-def _vocabulary(recipe: Recipe, training: dict[str, list[Pair]], corpora: list[CorpusConfig]) -> Tokenizer:
-    given = recipe.vocabulary.same_as
-    if given is None:
+def _vocabulary(recipe: Recipe, training: dict[str, list[Pair]], corpora: list[CorpusConfig], cache: Path) -> Tokenizer:
+    if recipe.vocabulary.same_as is None:
         return train_tokenizer(_vocabulary_text(training, corpora, recipe.seed), recipe.vocabulary)
+    given = local_folder(recipe.vocabulary.same_as, cache)
     given_run = RunFolder(given)
     if not given_run.tokenizer.exists():
         raise FileNotFoundError(

@@ -74,6 +74,8 @@ def _corpus(corpus: CorpusConfig) -> dict[str, Any]:
 def _named(values: dict[str, Any]) -> dict[str, Any]:
     def plain(value: Any) -> Any:
         """Return a value as it is read again from JSON."""
+        if isinstance(value, dict):
+            return _named(value)
         return value.name if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
 
     return {key: plain(value) for key, value in values.items()}

@@ -28,6 +28,7 @@ class RunFolder:
         self.averaged = path / "averaged.pt"
         self.stages = path / "legs.json"
         self.log = path / "train.log"
+        self.downloads = path.parent / "downloads"
 
     def corpus(self, name: str) -> Path:
         """Return the encoded training pairs of one corpus."""

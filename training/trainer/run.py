@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import lightning
@@ -12,6 +13,7 @@ from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_only
 
 from training.export.card import recipe_text
+from training.git_folder import local_folder
 from training.recipe import Recipe, TrainingPrecision
 from training.runs.folder import RunFolder
 from training.runs.stages import closed, extend, load_stages, new_stage, origin, save_stages
@@ -56,10 +58,12 @@ def train(
     tokenizer = folder.load_tokenizer()
     module = TranslationModule(recipe, tokenizer, folder.load_development())
     module.fingerprint = before.fingerprint
+    begun = None
     if newest is None and recipe.start_from is not None:
-        start_from(module.network, tokenizer, recipe.start_from)
+        begun = local_folder(recipe.start_from, folder.downloads)
+        start_from(module.network, tokenizer, begun)
     data = PairData(recipe, folder)
-    _record(recipe, folder, before)
+    _record(recipe, folder, before, begun)
     stopping = Stopping(recipe, folder)
     watching = [Speed(), RunLog(log), *([Bar()] if progress else ())]
     callbacks = _callbacks(recipe, folder, stopping, watching)
@@ -112,8 +116,11 @@ def require_world(processes: int) -> None:
 
 
 @rank_zero_only
-def _record(recipe: Recipe, folder: RunFolder, before: Resumed) -> None:
-    """Record the recipe and the stage that begins; delete the results of the last stage, which are out of date."""
+def _record(recipe: Recipe, folder: RunFolder, before: Resumed, begun: Path | None) -> None:
+    """Record the recipe and the stage that begins; delete the results of the last stage, which are out of date.
+
+    ``begun`` is the folder whose parameters the run begins with.
+    """
     described: dict[str, Any] = yaml.safe_load(recipe_text(recipe))
     old: dict[str, Any] | None = None
     if before.update:
@@ -126,8 +133,8 @@ def _record(recipe: Recipe, folder: RunFolder, before: Resumed) -> None:
     folder.averaged.unlink(missing_ok=True)
     folder.save_recipe(recipe)
     stage = new_stage(before.update, recipe.optimisation.precision, old, described)
-    if not before.update and recipe.start_from is not None:
-        stage["began_from"] = origin(recipe.start_from)
+    if begun is not None:
+        stage["began_from"] = origin(begun)
     save_stages(folder.stages, extend(load_stages(folder.stages), stage))
 
 
