@@ -82,7 +82,7 @@ def test_words_are_translated_in_their_places() -> None:
         "# GETTING *STARTED*",
         "**BOLD**, _ITALIC_ AND ~~STRUCK~~ TEXT OVER TWO LINES",
         "`code_inline()`, `[^a-z]`",
-        '[A LINK](https://example.org/a_b "Title")',
+        '[A LINK](https://example.org/a_b "TITLE")',
         "[THE MANUAL][manual] OR <https://example.org>",
         "> A QUOTE THAT RUNS OVER TWO LINES.",
         "   - NESTED ITEM WITH \\*STARS\\*",

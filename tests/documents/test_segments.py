@@ -49,6 +49,12 @@ ROWS: list[tuple[str, str, list[str], str]] = [
         ["Switch <b>it</b> on."],
         "<noscript>SWITCH <b>IT</b> ON.</noscript>",
     ),
+    (
+        "a.md",
+        """A ![cat](c.png 'A "red" one') is [old](d "Dog").\n""",
+        ["A <wbr 0> is <b 1>old</b>.", "cat", 'A "red" one', "Dog"],
+        """A ![CAT](c.png "A \\"RED\\" ONE") IS [OLD](d "DOG").\n""",
+    ),
     ("a.md", "A ![red *cat*](c.png) is\n", ["A <wbr 0> is", "red cat"], "A ![RED CAT](c.png) IS\n"),
     (
         "a.md",

@@ -19,7 +19,7 @@ from service.documents.encodings import Encoding, decode
 from service.documents.format import ReadOptions, check_characters, edited
 from service.documents.formats.html import HtmlDocument
 from service.documents.formats.markdown_extensions import readable
-from service.documents.formats.markdown_inline import BEFORE, Picture, fragment_of, split_at_breaks, written
+from service.documents.formats.markdown_inline import ATTRIBUTES, BEFORE, Target, fragment_of, split_at_breaks, written
 from service.documents.fragments import has_words, plain
 from service.markup.document import escape
 
@@ -105,7 +105,7 @@ class Finder:
 
     def __init__(self, text: str, begin: int, options: ReadOptions) -> None:
         self._text = text
-        self._with_pictures = options.metadata
+        self._with_attributes = options.metadata
         self._lines = [(begin + line.start(), line[1]) for line in LINE.finditer(text[begin:])]
         lines, self._titles = readable([line for _, line in self._lines])
         source = "\n".join(lines)
@@ -154,11 +154,13 @@ class Finder:
         parts = [fragment_of(part) for part in split_at_breaks(children)]
         words = [has_words(fragment) for fragment, _ in parts]
         with_words = [fragment for (fragment, _), has in zip(parts, words, strict=True) if has]
-        pictures = [
-            (tags, number, tag)
-            for _, tags in (parts if self._with_pictures else ())
+        attributes = [
+            (tags, number, name, text)
+            for _, tags in (parts if self._with_attributes else ())
             for number, tag in enumerate(tags)
-            if isinstance(tag, Picture) and has_words(escape(tag.text))
+            if isinstance(tag, Target)
+            for name in ATTRIBUTES
+            if has_words(text := escape(tag.text(name)))
         ]
         stop = "\\" if "\\\n" in token.content else "  "
         line = self._lines[token.map[0] + 1] if token.map and len(parts) > 1 else (0, "")
@@ -168,15 +170,17 @@ class Finder:
 
         def compose(translations: Sequence[str]) -> str:
             waiting = iter(translations)
-            for (tags, number, picture), new in zip(pictures, translations[len(with_words) :], strict=True):
-                tags[number] = picture.with_text(plain(new))
+            for (tags, number, name, _), new in zip(attributes, translations[len(with_words) :], strict=True):
+                tag = tags[number]
+                assert isinstance(tag, Target)
+                tags[number] = tag.with_text(name, plain(new))
             texts = [
                 written(next(waiting) if has else fragment, tags, in_table=in_table, begins_line=begins_line)
                 for (fragment, tags), has in zip(parts, words, strict=True)
             ]
             return f"{stop}\n{indent}".join(texts)
 
-        return Block(*place, [*with_words, *(escape(picture.text) for _, _, picture in pictures)], compose)
+        return Block(*place, [*with_words, *(text for *_, text in attributes)], compose)
 
     def _html(self, first: int, last: int) -> Block | None:
         """Return a block of HTML, whose text is translated as that of a page; None for one with templates in it."""

@@ -24,27 +24,39 @@ FIRST_SIGN = re.compile(r"\A\s*+(?=[-+>#=|:])")
 FIRST_NUMBER = re.compile(r"\A(\s*+\d{1,9})(?=[.)](?:\s|$))")
 
 
-PICTURE = re.compile(r"!\[((?:[^\\\]]++|\\.)*+)(?=\])")
 SIGN = re.compile(r"\\(.)")
+QUOTED = re.compile(r'["\\]')
+ATTRIBUTES = {
+    "alt": (re.compile(r"\A!\[(?P<text>(?:[^\\\]]++|\\.)*+)\]"), ESCAPED),
+    "title": (re.compile(r' "(?P<text>(?:[^"\\]++|\\.)*+)"\)\Z'), QUOTED),
+}
+"""Texts in the markup of pictures and links: where each stands, and the signs that are escaped in it."""
 
 
-class Picture(NamedTuple):
-    """The markup of a picture, as tags of a fragment."""
+class Target(NamedTuple):
+    """The markup of a picture or a link, as tags of a fragment."""
 
-    source: str
-    end: str | None = ""
+    before: str
+    after: str | None = ""
 
-    @property
-    def text(self) -> str:
-        """Return the text in place of the picture."""
-        match = PICTURE.match(self.source)
-        return SIGN.sub(r"\1", match[1]) if match else ""
+    def text(self, attribute: str) -> str:
+        """Return the text of an attribute; "" if it has none."""
+        match = ATTRIBUTES[attribute][0].search(self.after or self.before)
+        return SIGN.sub(r"\1", match["text"]) if match else ""
 
-    def with_text(self, text: str) -> Picture:
-        """Return it with another text."""
-        new = ESCAPED.sub(lambda sign: f"\\{sign[0]}", text)
-        match = PICTURE.match(self.source)
-        return Picture(f"![{new}{self.source[match.end() :]}") if match else self
+    def with_text(self, attribute: str, text: str) -> Target:
+        """Return the markup with another text for an attribute that it has."""
+        pattern, signs = ATTRIBUTES[attribute]
+        source = self.after or self.before
+        match = pattern.search(source)
+        assert match is not None
+        new = source[: match.start("text")] + escaped(text, signs) + source[match.end("text") :]
+        return Target(self.before, new) if self.after else Target(new)
+
+
+def escaped(text: str, signs: re.Pattern[str]) -> str:
+    """Return a text with a backslash before these signs."""
+    return signs.sub(r"\\\g<0>", text)
 
 
 def split_at_breaks(children: Sequence[Token]) -> list[list[Token]]:
@@ -80,9 +92,9 @@ def fragment_of(children: Sequence[Token]) -> tuple[str, list[Tags]]:
             _add(builder, child)
         number += 1
     tags = [
-        Picture(_original(before)) if isinstance(tag, Picture) else (_original(before), after and _original(after))
+        Target(*sources) if isinstance(tag, Target) else sources
         for tag in builder.things
-        for before, after in [tag]
+        for sources in [(_original(tag[0]), tag[1] and _original(tag[1]))]
     ]
     return _original(builder.fragment), tags
 
@@ -102,9 +114,9 @@ def _add(builder: FragmentBuilder[Tags], child: Token) -> None:
     elif child.type == "code_inline":
         builder.kept((code(child), None), child.content)
     elif child.type == "image":
-        builder.point(Picture(f"![{alternative(child)}{target(child, 'src')}"))
+        builder.point(Target(f"![{alternative(child)}{target(child, 'src')}"))
     elif child.type == "link_open":
-        builder.open(("[", target(child, "href")))
+        builder.open(Target("[", target(child, "href")))
     elif child.nesting == 1:
         builder.open((child.markup, child.markup))
     elif child.nesting == -1:
@@ -137,7 +149,7 @@ def code(token: Token) -> str:
 
 def alternative(image: Token) -> str:
     """Return the text in place of a picture."""
-    return ESCAPED.sub(lambda sign: f"\\{sign[0]}", "".join(child.content for child in image.children or []))
+    return escaped("".join(child.content for child in image.children or []), ESCAPED)
 
 
 def target(token: Token, name: str) -> str:
@@ -149,15 +161,14 @@ def target(token: Token, name: str) -> str:
     if not address or re.search(r"[\s()<>]", address):
         address = f"<{address}>"
     title = str(token.attrGet("title") or "")
-    quoted = title.replace("\\", "\\\\").replace('"', '\\"')
-    return f']({address} "{quoted}")' if title else f"]({address})"
+    return f']({address} "{escaped(title, QUOTED)}")' if title else f"]({address})"
 
 
 def written(fragment: str, tags: Sequence[Tags], *, in_table: bool, begins_line: bool) -> str:
     """Return a fragment as inline Markdown; what would be markup by chance is escaped."""
 
     def encode(text: str) -> str:
-        text = ESCAPED.sub(lambda sign: f"\\{sign[0]}", text)
+        text = escaped(text, ESCAPED)
         return text.replace("|", "\\|") if in_table else text
 
     text = render(fragment, tags, encode)

@@ -12,6 +12,8 @@ from service.engine.values.value import Kind, Value
 LONGEST_TITLE = 200  # characters
 SEPARATOR = r"\s(?:[|/>»›→⇒·•●▪⋅‣⁃]|\\|[\ue000-\uf8ff])\s|;\s"
 _SEPARATOR = re.compile(SEPARATOR)
+_ROW = re.compile(r"\W{0,3}[^\W\d_]{2,}(?:/[^\W\d_]{2,}){2,}\W{0,3}")  # (dog/cat/mouse)
+_BETWEEN = re.compile(r"\W+")
 _ENDS = re.compile(r"[.!?。！？]['\"»”’)\]]*\s*$|[.!?]\s")
 _POINT = re.compile(r"(?<!\S)(\(?)(\d{1,2}|[a-zA-Z])\)(?=\s)")
 _TAGS = frozenset({Kind.MENTION, Kind.EMOJI})
@@ -21,10 +23,14 @@ LEAST_TAGS = 2  # one alone may be a word of its sentence
 
 
 def separators(text: str, start: int, end: int, values: Sequence[Value] = ()) -> list[Span]:
-    """Return the separators of a title such as *Red | Green | Blue*, outside of values; none of a sentence."""
+    """Return the separators of a title such as *Red | Green | Blue*, outside of values; none of a sentence.
+
+    A slash without blanks is one in a row of single words: models drop the third.
+    """
     if end - start > LONGEST_TITLE or _ENDS.search(text[start:end]) or "«" in text[start:end]:
         return []
-    spans = [match.span() for match in _SEPARATOR.finditer(text, start, end)]
+    is_row = _ROW.fullmatch(text, start, end) is not None and not text[start:end].isupper()
+    spans = [match.span() for match in (_BETWEEN if is_row else _SEPARATOR).finditer(text, start, end)]
     return [span for span in spans if not any(value.start < span[1] and span[0] < value.end for value in values)]
 
 

@@ -178,8 +178,9 @@ class Reading:
 
     def _is_garbled(self, ids: Sequence[int], places: Sequence[Place], tokenizer: Tokenizer) -> bool:
         """Return whether a translation has words that were made of stand-ins, or stand-ins far from their places."""
-        marks = {word for word in self.draft.stand_ins if word in LETTERS}
-        pairs = zip(self.values, self.draft.stand_ins, strict=True)
+        words = [(word or "").strip("]()") for word in self.draft.stand_ins]  # those of links stand in brackets
+        marks = {word for word in words if word in LETTERS}
+        pairs = zip(self.values, words, strict=True)
         codes = [word in marks or value.kind is Kind.CODE for value, word in pairs]
         if not any(codes):
             return False

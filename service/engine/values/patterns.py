@@ -57,7 +57,10 @@ PLACEHOLDER = (
 )
 _IN_BRACKETS = r"""\([^\s<>"»”()]{1,100}\)"""
 _URL = rf"""(?:[^\s<>"»”()]|{_IN_BRACKETS})*(?:{_IN_BRACKETS}|[^\s<>".,;:!?'\[(\])}}»…”’])"""
+LINK = rf"""\]\((?=[^\s()]*[/.#:@])(?:[^\s()]|{_IN_BRACKETS}){{1,500}}\)"""
+"""Behind the words of a link in Markdown. Its brackets are a part of it, or a model would write others around it."""
 ADDRESS = (
+    rf"{LINK}|"
     rf"""(?:\b[A-Za-z][A-Za-z+.-]{{1,20}}://|\bwww\.){_URL}"""
     rf"""|\bmailto:[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}})+(?:\?{_URL})?"""
     r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"
@@ -203,7 +206,7 @@ TRIGGERS: dict[Kind, re.Pattern[str]] = {
     Kind.TAG: re.compile("<"),
     Kind.PLACEHOLDER: re.compile(r"[%{$]|__|\[\[|:[A-Za-z_]|\\\d"),
     Kind.ENTITY: re.compile("&"),
-    Kind.ADDRESS: re.compile(r"[/\\@]|\w\.\w"),
+    Kind.ADDRESS: re.compile(r"[/\\@]|\w\.\w|\]\("),
     Kind.MENTION: re.compile("[@#]"),
     Kind.EMOJI: re.compile(r"[\u20e3\ufe0f\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"),
     Kind.CODE: re.compile(r"[\d_&`|#]|--|\(\)|::|->|\+\+"),

@@ -23,6 +23,7 @@ _COUNT = re.compile(
 _IS_ONE = re.compile(r"(?:\s{1,2}(?!\w{0,40}[^s]s\b)[\w-]{1,40}){1,3}?\s{1,2}(?:is|was|has)\b")
 _KEPT = re.compile(r"<[^<>]*>(?:\ue000\d+\ue000)?([^<>]*)<")  # in a marked value, numbered by service.markup
 _MARK = re.compile("\ue000\\d+\ue000")
+LINK = "]("  # begins the address of a link in Markdown, whose brackets the model reads around the stand-in
 CUT_KINDS = frozenset({Kind.TAG, Kind.ENTITY})
 """The parts of a sentence before and after these are translated apart."""
 
@@ -48,7 +49,7 @@ def stand_ins(text: str, values: Sequence[Value], replaced: Sequence[bool]) -> t
         word = next(unused, None) if needs_one else None
         if needs_one and word is None:
             return None
-        chosen.append(word)
+        chosen.append(f"]({word})" if word and value.text.startswith(LINK) else word)
     return tuple(chosen)
 
 

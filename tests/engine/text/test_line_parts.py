@@ -22,6 +22,10 @@ def parts(text: str, language: str = "en") -> list[str]:
         ("Name: John; Age: 25; City: Leeds", ["Name: John", "Age: 25", "City: Leeds"]),
         ("Home \ue5cc Products", ["Home", "Products"]),
         ("The dog is old; it sleeps.", ["The dog is old; it sleeps."]),  # a sentence
+        ("(dog/cat/mouse)", ["dog", "cat", "mouse"]),
+        ("yes/no", ["yes/no"]),
+        ("TCP/IP", ["TCP/IP"]),
+        ("km/h", ["km/h"]),
         ("a black/white picture", ["a black/white picture"]),
         ("« Rouge » ou « Vert »", ["« Rouge » ou « Vert »"]),
         ("Show {{ name | upper }} here", ["Show {{ name | upper }} here"]),

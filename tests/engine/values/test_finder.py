@@ -307,6 +307,8 @@ def test_a_place_is_read_as_another_one_that_is_not_in_the_text(
         ("Read § 5 and §§ 12.3a.", ["§ 5", "§§ 12.3a"]),
         ("(https://en.wikipedia.org/wiki/Dog_(animal)).", ["https://en.wikipedia.org/wiki/Dog_(animal)"]),
         ("(http://a.b/c) and www.a.b/c(d)", ["http://a.b/c", "www.a.b/c(d)"]),
+        ("a [dog](https://a.b/c_(d)), [cats](#cats)", ["](https://a.b/c_(d))", "](#cats)"]),
+        ("He [was](not) here.", []),
     ],
 )
 def test_placeholders_and_literals_of_programs_are_values(text: str, values: list[str]) -> None:
