@@ -31,7 +31,7 @@ LOCK := $(RELEASE)/uv pip compile --quiet --universal --generate-hashes --constr
 IMAGE_EXTRAS := --extra documents --extra import --extra tracing
 SBOM := build/sbom-$(ACCELERATOR).cdx.json
 
-.PHONY: help serve training test lint format book docs sbom audit resolve locked release-check containers bench bench-soak gpu-check clean
+.PHONY: help serve training test durations lint format book docs sbom audit resolve locked release-check containers bench bench-soak gpu-check clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ training: $(VENV)/training-$(ACCELERATOR) ## Install what `python -m training` n
 test: TEST_PROCESSES ?= 2
 test: $(VENV)/development-$(ACCELERATOR) ## Run every test (ARGS="-k beam" for some, TEST_PROCESSES=0 for one process)
 	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile $(ARGS)
+
+durations: ARGS += -p tests.support.durations
+durations: test ## Run every test, and keep how long the slowest took in tests/durations.txt
 
 lint: $(VENV)/development-$(ACCELERATOR) ## Check style, types, imports, and files that must agree
 	$(BIN)/ruff check .

@@ -25,7 +25,7 @@ def registry() -> DummyRegistry:
 @pytest.fixture
 def service(settings: Settings, registry: DummyRegistry) -> Service:
     metrics = Metrics()
-    for translator in registry.translators.values():
+    for translator in registry.dummies:
         translator.on_event = metrics.record
     return service_of(registry, settings, metrics)
 

@@ -27,7 +27,7 @@ def renderer() -> Iterator[FigureRenderer]:
 
 @pytest.fixture
 async def client(service: Service, renderer: FigureRenderer, registry: DummyRegistry) -> AsyncIterator[Client]:
-    for translator in registry.translators.values():
+    for translator in registry.dummies:
         object.__setattr__(translator.info, "digest", DIGEST)
     app = create_app(service)
     app.state.renderer = renderer

@@ -11,6 +11,7 @@ import pytest
 
 from service.api import attention_formats
 from service.api.app import create_app
+from service.api.languages import LanguageDetection
 from service.api.routes.attention import MOST_WEIGHTS
 from service.api.state import Service
 from service.detection import Detector
@@ -48,8 +49,11 @@ async def test_a_comparison_of_two_models_has_the_time_of_one_request(client: Cl
     assert await too_late(client.post("/attention", json=fields)) < 2 * 0.5
 
 
-async def test_recognising_a_language_has_a_deadline_too(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_recognising_a_language_has_a_deadline_too(
+    service: Service, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     go_on = threading.Event()
+    service.detection = LanguageDetection()  # not loaded yet
     monkeypatch.setattr(Detector, "detect", lambda _self, _text: go_on.wait(20))
     await too_late(client.post("/detect", json={"q": "bonjour"}))
     await too_late(client.post("/translate", json={"q": "bonjour", "source": "auto", "target": "fr"}))

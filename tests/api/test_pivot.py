@@ -22,8 +22,8 @@ GERMAN, ENGLISH = "Ich habe meine Schlüssel verloren.", "I have lost the keys o
 @pytest.fixture
 def registry() -> DummyRegistry:
     found = DummyRegistry(names=(FIRST, SECOND, "bahdanau-en-fr", "transformer-en-it", "transformer-de-it"))
-    for name, translator in found.translators.items():
-        translator.say = lambda text, name=name: f"{name[-2:]}:{text}"  # type: ignore[misc]
+    for translator in found.dummies:
+        translator.say = lambda text, language=translator.info.target_language: f"{language}:{text}"  # type: ignore[misc]
     return found
 
 
@@ -112,7 +112,7 @@ async def test_a_glossary_is_refused_before_the_first_leg(client: Client, regist
 
 async def test_the_queues_of_both_legs_count_before_the_first_begins(client: Client, registry: DummyRegistry) -> None:
     for name in (FIRST, SECOND):  # each alone is within half of the 20 seconds
-        registry[name].queue_status = QueueStatus(seconds=6.0)
+        registry[name].worker.queue_status = QueueStatus(seconds=6.0)
     answer = await client.post("/translate", json=TEXT)
     assert (answer.status_code, answer.json()["code"]) == (503, "overloaded")
     assert answer.headers["retry-after"] == "6"

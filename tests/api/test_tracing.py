@@ -13,7 +13,6 @@ from opentelemetry.trace import SpanKind, StatusCode
 from service.api.app import create_app
 from service.bundle.manifest import parse_manifest
 from service.engine.errors import EngineFailure
-from service.engine.translation.translator import Translator
 from service.metrics import Metrics
 from service.settings import Settings
 from service.tracing import TracingError, start_tracing
@@ -26,15 +25,6 @@ from tests.support.manifests import manifest_document
 TEXT = {"q": "I lost my secret. We were sad.", "source": "en", "target": "fr"}
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 TRACEPARENT = f"00-{TRACE}-{CALLER}-01"
-
-
-class Registry(DummyRegistry):
-    """One real translator over a worker without a model, in addition to the dummies."""
-
-    translator: Translator
-
-    def resolve(self, source: str, target: str, model: str | None = None) -> Translator:  # type: ignore[override]
-        return self.translator
 
 
 @pytest.fixture
@@ -51,9 +41,9 @@ def worker() -> MirrorWorker:
 async def client(spans: InMemorySpanExporter, worker: MirrorWorker) -> AsyncIterator[Client]:
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
-    tracing, registry = OpenTelemetry(provider), Registry()
+    tracing, registry = OpenTelemetry(provider), DummyRegistry()
     described = parse_manifest(manifest_document()), info_of("transformer-en-fr")
-    registry.translator = served_by(worker, *described, tracing.listening(Metrics().record))
+    registry.add(served_by(worker, *described, tracing.listening(Metrics().record)))
     async with calling(create_app(service_of(registry, Settings(body_limit=20_000), tracing=tracing))) as client:
         yield client
     provider.shutdown()

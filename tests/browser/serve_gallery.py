@@ -119,10 +119,10 @@ class GalleryRegistry(DummyRegistry):
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(names=names)
-        for name, translator in self.translators.items():
-            own = GalleryTranslator(info_of(translator.info))
-            own.say = str.title if own.info.target_language == "en" else str.upper
-            self.translators[name] = own
+        for translator in self.dummies:
+            gallery = GalleryTranslator(info_of(translator.info))
+            gallery.say = str.title if gallery.info.target_language == "en" else str.upper
+            self.add(gallery)
 
 
 if __name__ == "__main__":

@@ -83,53 +83,6 @@ async def test_a_request_that_was_resolved_before_a_model_was_replaced_is_answer
         await resolved.translate(["I lost."])
 
 
-async def test_a_request_ends_with_the_model_it_began_with_which_is_then_freed(
-    tmp_path: Path, write_model: WriteModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    warm, arrived, go_on = threading.Event(), threading.Event(), threading.Event()
-
-    def held(bundle: Bundle, settings: ModelSettings) -> PlacedModel:
-        model = load_scripted(bundle, settings)
-
-        def wait(what: str, rows: int) -> None:
-            if what == "step" and warm.is_set():
-                arrived.set()
-                assert go_on.wait(10)
-
-        if bundle.manifest.version == "1":
-            model.before = wait
-        return model
-
-    monkeypatch.setattr(onnx_model, "load_model", held)
-    write_model(FR)
-    before = set(threading.enumerate())
-    registry = Registry(tmp_path)
-    await registry.start()
-    warm.set()
-    old = registry.resolve("en", "fr")
-    gone = weakref.ref(old)
-    threads = [each for each in threading.enumerate() if each not in before and each.name.startswith("engine-")]
-    running = asyncio.create_task(old.translate(["I lost. " * 40]))
-    assert await asyncio.to_thread(arrived.wait, 10)
-    write_model(FR, version="2")
-    await registry.reload()
-    late = asyncio.create_task(old.translate(["I lost."]))  # resolved before, submitted after
-    assert (await registry.resolve("en", "fr").translate(["I lost."]))[0].text == "I lost."
-    del old
-    assert not running.done()
-    go_on.set()
-    assert (await running)[0].text == "I lost. " * 40
-    assert (await late)[0].text == "I lost."
-    del running, late
-    gc.collect()
-    assert gone() is None
-    assert threads
-    for thread in threads:
-        await asyncio.to_thread(thread.join, 10)
-        assert not thread.is_alive()
-    await registry.stop(0)
-
-
 async def test_a_damaged_or_unreadable_bundle_is_refused_and_the_old_one_serves(
     tmp_path: Path, write_model: WriteModel, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:

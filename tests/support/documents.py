@@ -9,7 +9,8 @@ from typing import Any
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-from service.documents.format import Limits, ReadOptions, check_segments, format_of
+from service.documents.errors import DocumentError
+from service.documents.format import MIB, Limits, ReadOptions, check_segments, format_of
 
 TAG = re.compile(r"(<[^>]*>|&\w+;)")
 ODF = "urn:oasis:names:tc:opendocument:xmlns"
@@ -18,6 +19,7 @@ ODT_TEXT = (
     'xmlns:xlink="http://www.w3.org/1999/xlink"><office:body>%s</office:body></office:document-content>'
 )
 FONT = {"Type": "Font", "Subtype": "Type1", "BaseFont": "Helvetica"}
+SMALL = Limits(file_bytes=MIB, unpacked_bytes=8 * MIB, characters=10_000, segments=500, entries=200)
 KEPT = re.compile(r'(<b \d+ translate="no">.*?</b>|<code\b.*?</code>)', re.DOTALL)
 
 
@@ -98,6 +100,17 @@ def through(
     document = format_of(name).read(data, options)
     check_segments(document.segments, options.limits)
     return document.write([translate(segment) for segment in document.segments])
+
+
+def refusal(name: str, data: bytes, limits: Limits = SMALL) -> DocumentError | None:
+    """Return why a document is refused, which is said in one sentence; None if it is read and written."""
+    refused: DocumentError | None = None
+    try:
+        through(name, data, limits=limits)
+    except DocumentError as error:
+        refused = error
+    assert refused is None or (refused.message.endswith(".") and len(refused.message) < 200), refused
+    return refused
 
 
 def segments(name: str, data: bytes, columns: tuple[str, ...] = ()) -> list[str]:

@@ -1,16 +1,20 @@
-"""An engine without weights that plugs into the real application: it upper-cases, slowly if asked to."""
+"""The real engine without a model: registry, choice and life of models are real, and texts become capitals."""
 
 import asyncio
+import copy
+import math
+import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, Self, cast
 
 import numpy as np
 
+from service.api.languages import LanguageDetection
 from service.api.state import Service
 from service.bundle.repository import Change
-from service.engine.errors import BundleMissing, EngineError, LastModel, UnknownModel, UnsupportedPair
+from service.engine.errors import BundleMissing, EngineError
 from service.engine.events import (
     EventListener,
     LoadChanged,
@@ -19,11 +23,16 @@ from service.engine.events import (
     ignore_event,
 )
 from service.engine.jobs import AttentionScores, FloatArray, SearchTrace, TracedHypothesis
-from service.engine.model_info import ModelInfo, ModelState, ModelStateName
-from service.engine.registry import STATE_REASONS
-from service.engine.scheduling.admission import QueueStatus
+from service.engine.model_info import ModelInfo, WorkerState
+from service.engine.opening.open_models import OpenModels
+from service.engine.registry import Registry
+from service.engine.scheduling.admission import QueueStatus, WorkerStatus
 from service.engine.search.options import check_quality
+from service.engine.thread_pools import Loads
+from service.engine.translation.loaded_pair import LoadedPair
+from service.engine.translation.served_model import Opening, ServedModel
 from service.engine.translation.translated import with_quality
+from service.engine.translation.translator import Translator
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
@@ -37,10 +46,9 @@ from service.engine.types import (
 from service.metrics import Metrics
 from service.settings import Settings
 
-if TYPE_CHECKING:
-    from service.engine import Registry
-
-MODELS = ("transformer-en-fr", "bahdanau-en-fr", "transformer-en-de")
+MODELS = ("bahdanau-en-fr", "transformer-en-de", "transformer-en-fr")
+SCORES = [{"test_set": "made up", "metric": "BLEU", "score": 40.0}]  # a Transformer is the default
+DETECTION = LanguageDetection()
 
 
 def info_of(name: str) -> ModelInfo:
@@ -49,7 +57,8 @@ def info_of(name: str) -> ModelInfo:
     sources, targets = (side.split("+") for side in sides)
     return ModelInfo(
         *(name, "1", architecture, sources[0], targets[0], f"sha256:{name}", "int8", "cpu", "auto"),
-        *("CPUExecutionProvider", 256, 256, {"align": {"layer": 0}}, {"recipe": "none"}),
+        *("CPUExecutionProvider", 256, 256, {"align": {"layer": 0}}),
+        card={"recipe": "none", "scores": SCORES if architecture == "transformer" else []},
         source_languages=tuple(sources) if len(sources) > 1 else (),
         target_languages=tuple(targets) if len(targets) > 1 else (),
     )
@@ -74,20 +83,63 @@ def words_of(text: str) -> tuple[Token, ...]:
 
 
 @dataclass
-class DummyTranslator:
+class IdleWorker:
+    """The worker of a model that nobody runs: its state and its queue are what a test says."""
+
+    state: WorkerState = WorkerState.RUNNING
+    queue_status: QueueStatus = field(default_factory=QueueStatus)
+    heartbeat: float = field(default_factory=time.monotonic)
+
+    @property
+    def status(self) -> WorkerStatus:
+        return WorkerStatus(self.state, self.state is WorkerState.RUNNING, self.heartbeat, self.queue_status)
+
+    def check_room(self, deadline: float | None = None) -> None:
+        """There always is."""
+
+    def stop(self, drain: float = 0.0) -> None:
+        self.state = WorkerState.STOPPED
+
+    def retire(self) -> None:
+        self.stop()
+
+
+def opened(loaded: LoadedPair) -> ServedModel:
+    """Return the real model of what is loaded, which is open."""
+    model = ServedModel(loaded.info, Opening(Path(), lambda: loaded, Loads(1.0)), OpenModels())
+    model.load()
+    return model
+
+
+class DummyTranslator(Translator):
     """Takes `seconds` for each call, or fails with `error`; counts rows as the real one does."""
 
-    info: ModelInfo
-    on_event: EventListener = ignore_event
-    seconds: float = 0.0
-    error: Exception | None = None
-    say: Callable[[str], str] = str.upper  # its translation of a text
-    quality_of: Callable[[str], float] | None = None  # the quality of a text's translation; None: it gives none
-    queue_status: QueueStatus = field(default_factory=QueueStatus)
-    rows: int = 0
-    most_weights: list[int | None] = field(default_factory=list)
-    busy: asyncio.Event = field(default_factory=asyncio.Event)
-    calls: list[tuple[tuple[str, ...], object, float | None]] = field(default_factory=list)
+    def __init__(self, info: ModelInfo, on_event: EventListener = ignore_event, seconds: float = 0.0) -> None:
+        self.worker, nothing = IdleWorker(heartbeat=math.inf), cast(Any, None)  # it never seems to hang
+        loaded = LoadedPair(nothing, info, nothing, cast(Any, self.worker), ignore_event, nothing, nothing)
+        loaded.warm.set()
+        super().__init__(opened(loaded))
+        self.on_event, self.seconds = on_event, seconds
+        self.error: Exception | None = None
+        self.say: Callable[[str], str] = str.upper  # its translation of a text
+        self.quality_of: Callable[[str], float] | None = None  # the quality of a text's translation; None: it has none
+        self.rows = 0
+        self.most_weights: list[int | None] = []
+        self.busy = asyncio.Event()
+        self.calls: list[tuple[tuple[str, ...], object, float | None]] = []
+
+    def for_pair(self, source_language: str, target_language: str) -> Self:
+        pair = copy.copy(self)
+        Translator.__init__(pair, self.model, (source_language, target_language))
+        return self if pair.info is self.info else pair
+
+    @property
+    def info(self) -> ModelInfo:
+        return super().info
+
+    @info.setter
+    def info(self, info: ModelInfo) -> None:
+        self.model.info = info
 
     async def work(self, texts: Sequence[str], options: object, deadline: float | None, beam: int) -> None:
         self.calls.append((tuple(texts), options, deadline))
@@ -109,15 +161,15 @@ class DummyTranslator:
             self.rows -= rows
             self.on_event(LoadChanged(name, self.rows, self.rows // beam, 0))
 
-    def check_room(self, deadline: float | None = None) -> None:
-        """There always is."""
-
-    def keep(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
     async def translate(
-        self, texts: Sequence[str], options: TranslationOptions, *, deadline: float | None = None
+        self,
+        texts: Sequence[str],
+        options: TranslationOptions | None = None,
+        *,
+        deadline: float | None = None,
+        split: bool = True,
     ) -> list[Translation]:
+        options = options or TranslationOptions()
         check_quality(options, self.quality_of is not None, self.info.name)
         await self.work(texts, options, deadline, options.beam_size or 4)
         return [self.translation(text, options) for text in texts]
@@ -200,8 +252,8 @@ def scores_of(weights: FloatArray) -> AttentionScores:
     return AttentionScores(scores, "scaled_dot", "softmax", 0.5, 2 * scores, keys)
 
 
-class DummyRegistry:
-    """Two architectures from English, started and stopped like the real one."""
+class DummyRegistry(Registry):
+    """The real registry over two architectures from English; there is no folder behind it."""
 
     def __init__(
         self,
@@ -209,76 +261,41 @@ class DummyRegistry:
         seconds: float = 0.0,
         names: Sequence[str] = MODELS,
     ) -> None:
-        self.translators = {name: DummyTranslator(info_of(name), on_event, seconds) for name in names}
-        self.ready = True
-        self.states_of: dict[str, ModelStateName] = {}
-        self.unloaded: dict[str, DummyTranslator] = {}
-        self.dead = self.stalled = False
+        super().__init__(Path(), on_event=on_event)
+        self._started = True
+        self.folder: list[str] = []
         self.refused: Change | None = None  # what to say instead of having reloaded
+        for name in names:
+            self.add(DummyTranslator(info_of(name), on_event, seconds))
+
+    def add(self, translator: Translator) -> None:
+        self.folder.append(translator.name)
+        self._put(translator.name, translator)
+
+    @property
+    def dummies(self) -> list[DummyTranslator]:
+        return cast(list[DummyTranslator], list(self.translators))
 
     def __getitem__(self, name: str) -> DummyTranslator:
-        return self.translators[name]
-
-    def states(self) -> list[ModelState]:
-        """Ready as a whole, but for those in `states_of`."""
-        default: ModelStateName = "ready" if self.ready else "starting"
-        return [
-            ModelState(name, translator.info.version, state := self.states_of.get(name, default), STATE_REASONS[state])
-            for name, translator in self.translators.items()
-        ]
-
-    def models(self) -> list[ModelInfo]:
-        return [translator.info for translator in self.translators.values()]
-
-    def default_name(self, source: str, target: str) -> str | None:
-        return self.resolve(source, target).info.name
-
-    def default_reason(self, source: str, target: str) -> str:
-        return "as the only model"
-
-    def resolve(self, source: str, target: str, model: str | None = None) -> DummyTranslator:
-        pair = [t for t in self.translators.values() if (source, target) in t.info.pairs]
-        if not pair:
-            raise UnsupportedPair("no such pair")
-        if model is None and self.failed_default(source, target) is not None:
-            return pair[1]
-        for translator in pair:
-            if model in (None, translator.info.name, translator.info.architecture):
-                return translator
-        raise UnknownModel("No such model for this pair; GET /models lists them.")
-
-    def failed_default(self, source: str, target: str) -> str | None:
-        pair = [name for name, translator in self.translators.items() if (source, target) in translator.info.pairs]
-        return pair[0] if len(pair) > 1 and self.states_of.get(pair[0]) == "failed" else None
-
-    async def start(self) -> None:
-        self.ready = True
-
-    async def stop(self, drain: float) -> None:
-        self.ready = False
+        return next(translator for translator in self.dummies if translator.name == name)
 
     async def reload(self, name: str | None = None) -> list[Change]:
-        if name is not None and name not in self.translators:
+        if name is not None and name not in self.folder:
             raise BundleMissing(f"there is no bundle named {name} in it.")
         return [
-            self.refused or Change(each, "replaced", f"sha256:{each}")
-            for each in self.translators
-            if name in (None, each)
+            self.refused or Change(translator.name, "replaced", f"sha256:{translator.name}")
+            for translator in self.translators
+            if name in (None, translator.name)
         ]
 
     async def unused(self) -> list[str]:
-        return list(self.unloaded)
-
-    async def unload(self, name: str) -> None:
-        if name not in self.translators:
-            raise UnknownModel("No such model.")
-        if len(self.translators) == 1:
-            raise LastModel("It is the only one.")
-        self.unloaded[name] = self.translators.pop(name)
+        return sorted(set(self.folder) - {translator.name for translator in self.translators})
 
 
 def service_of(
     registry: DummyRegistry, settings: Settings | None = None, metrics: Metrics | None = None, **more: Any
 ) -> Service:
-    """Return the service over a dummy engine."""
-    return Service(settings or Settings(), cast("Registry", registry), metrics or Metrics(), **more)
+    """Return the service over a dummy engine; all services share the model that detects languages."""
+    service = Service(settings or Settings(), registry, metrics or Metrics(), **more)
+    service.detection = DETECTION
+    return service

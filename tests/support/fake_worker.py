@@ -1,10 +1,8 @@
 """A worker without a model: it translates a sentence as the sentence itself, word for word; a translator over it."""
 
-import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -21,14 +19,11 @@ from service.engine.jobs import (
     SentenceJob,
     SentenceResult,
 )
-from service.engine.model_info import ModelInfo, WorkerState
-from service.engine.opening.open_models import OpenModels
-from service.engine.scheduling.admission import QueueStatus, WorkerStatus
+from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
-from service.engine.thread_pools import Loads
 from service.engine.translation.loaded_pair import pair_of_worker
-from service.engine.translation.served_model import Opening, ServedModel
 from service.engine.translation.translator import Translator
+from tests.support.fake_engine import IdleWorker, opened
 from tests.support.manifests import manifest_document
 from tests.support.vocabulary import small_tokenizers
 
@@ -36,29 +31,20 @@ LAYERS, HEADS = 2, 4
 
 
 @dataclass
-class MirrorWorker:
+class MirrorWorker(IdleWorker):
     """Answers at once, or never while `held`; the n-th alternative lacks the last n tokens before </s>."""
 
     held: bool = False
     error: EngineError | None = None
     has_self_attention: bool = True
-    heartbeat: float = field(default_factory=time.monotonic)
-    queue_status: QueueStatus = field(default_factory=QueueStatus)
-    state: WorkerState = WorkerState.RUNNING
     jobs: list[SentenceJob] = field(default_factory=list)
     forced: list[ScoringRequest] = field(default_factory=list)
     futures: list[Future[SentenceResult]] = field(default_factory=list)
     stopped_with: float | None = None
 
-    @property
-    def status(self) -> WorkerStatus:
-        return WorkerStatus(self.state, self.state is WorkerState.RUNNING, self.heartbeat, self.queue_status)
-
     def stop(self, drain: float = 0.0) -> None:
-        self.state, self.stopped_with = WorkerState.STOPPED, drain
-
-    def retire(self) -> None:
-        self.state = WorkerState.STOPPED
+        super().stop(drain)
+        self.stopped_with = drain
 
     def check_room(self, deadline: float | None = None) -> None:
         if self.error:
@@ -149,7 +135,4 @@ def served_by(
     worker: SentenceWorker, manifest: Manifest, info: ModelInfo, on_event: EventListener = ignore_event
 ) -> Translator:
     """Return a translator of this model whose sentences go to this worker; it is not warmed up."""
-    loaded = pair_of_worker(manifest, info, small_tokenizers(), worker, on_event)
-    model = ServedModel(info, Opening(Path(), lambda: loaded, Loads(1.0)), OpenModels())
-    model.load()
-    return Translator(model)
+    return Translator(opened(pair_of_worker(manifest, info, small_tokenizers(), worker, on_event)))

@@ -28,11 +28,11 @@ class FaultyRegistry(DummyRegistry):
     fault = ""
 
     async def start(self) -> None:
-        self.ready = False
+        self._started = False
         await asyncio.sleep(0.2)
         if self.fault == "start":
             raise RuntimeError("my secret reason")
-        self.ready = True
+        await super().start()
 
 
 def main(seconds: float, fault: str = "") -> int:

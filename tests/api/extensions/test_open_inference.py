@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from service.api.state import Service
+from service.engine.model_info import WorkerState
 from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
 
@@ -26,7 +27,7 @@ async def test_health_and_metadata_are_as_specified(client: Client, service: Ser
         assert set(server) == {"name", "version", "extensions"}
         assert server["extensions"] == ["binary_tensor_data", "model_configuration", "parameters"]
     names = (await client.get("/v2/models")).json()
-    assert names == {"models": ["transformer-en-fr", "bahdanau-en-fr", "transformer-en-de"]}
+    assert names == {"models": ["bahdanau-en-fr", "transformer-en-de", "transformer-en-fr"]}
     for path in (MODEL, f"{MODEL}/versions/1"):
         metadata = (await client.get(path)).json()
         about = (metadata["name"], metadata["versions"], metadata["platform"])
@@ -42,7 +43,7 @@ async def test_health_and_metadata_are_as_specified(client: Client, service: Ser
         assert [each["data_type"] for each in config["output"]] == ["TYPE_STRING", *["TYPE_FP32"] * 2]
         assert config["max_batch_size"] == 0
         assert (await client.get(f"{path}/ready")).json() == {"name": "transformer-en-fr", "ready": True}
-    registry.states_of = {"bahdanau-en-fr": "failed"}
+    registry["bahdanau-en-fr"].worker.state = WorkerState.DEAD
     answer = await client.get("/v2/models/bahdanau-en-fr/ready")
     assert (answer.status_code, answer.json()) == (503, {"name": "bahdanau-en-fr", "ready": False})
     assert (await client.get("/v2/health/ready")).status_code == 200

@@ -6,6 +6,7 @@ import pytest
 
 from service.bundle.repository import Change
 from service.engine.errors import BundleCorrupt
+from service.engine.model_info import WorkerState
 from tests.support.api_client import Client, serving
 from tests.support.fake_engine import DummyRegistry
 
@@ -71,7 +72,8 @@ async def test_unloading_takes_a_model_out_of_everything_but_never_the_last(oper
 
 
 async def test_the_index_says_what_cannot_be_asked_and_why(operator: Client, registry: DummyRegistry) -> None:
-    registry.states_of = {"bahdanau-en-fr": "failed", "transformer-en-de": "restarting"}
+    registry["bahdanau-en-fr"].worker.state = WorkerState.DEAD
+    registry["transformer-en-de"].worker.state = WorkerState.RESTARTING
     listed = (await operator.post(INDEX, headers=TOKEN)).json()
     assert [(each["name"], each["state"]) for each in listed] == [
         ("bahdanau-en-fr", "UNAVAILABLE"),

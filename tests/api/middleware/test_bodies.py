@@ -56,6 +56,16 @@ async def test_a_large_request_begins_at_last_where_others_arrive_all_the_time(
     assert order == ["large"]
 
 
+async def test_a_large_request_begins_after_a_few_rounds_without_an_arrival(order: list[str]) -> None:
+    """The event loop is busy as long as it waits."""
+    waiting = asyncio.create_task(begin(Turns(), order, "large", LARGE))
+    rounds = 0
+    while not waiting.done():
+        await asyncio.sleep(0)
+        rounds += 1
+    assert rounds <= module.QUIET_ROUNDS + 4
+
+
 async def test_a_client_that_leaves_costs_no_turn(order: list[str]) -> None:
     own = Turns()
     first, second = (asyncio.create_task(begin(own, order, name, LARGE)) for name in ("first", "second"))

@@ -64,7 +64,7 @@ async def test_an_ensemble_is_compared_with_itself_by_the_members_weights(
     names = ("transformer-en-fr", "bahdanau-en-fr")
     members = tuple(MemberInfo(name, "1", f"sha256:{name}", {"align": {"layer": 1, "head": 2}}) for name in names)
     ensemble = DummyTranslator(replace(info_of("ensemble-en-fr"), members=members))
-    registry.translators[ensemble.info.name] = ensemble
+    registry.add(ensemble)
     fields = {**TEXT, "model": "ensemble", "view": "compare"}
     body = (await client.get("/attention", params=fields)).json()
     assert len(body["maps"]) == 2

@@ -61,7 +61,7 @@ async def test_a_file_is_translated_as_libretranslate_does(client: Client, tmp_p
         (PAIR, file_of("a.txt", b""), 400, "Invalid request: empty file"),
         ({**PAIR, "source": "zz"}, file_of(), 400, "zz is not supported"),
         ({**PAIR, "target": "zz"}, file_of(), 400, "zz is not supported"),
-        ({**PAIR, "model": "nope"}, file_of(), 404, "No such model"),
+        ({**PAIR, "model": "nope"}, file_of(), 404, "There is no model"),
         ({**PAIR, "beam_size": "99"}, file_of(), 400, "beam_size must be a whole number from 1 to 8"),
         ({**PAIR, "glossary": '{"friend": ""}'}, file_of(), 400, "no translation of"),
         ({**PAIR, "glossary": "{broken"}, file_of(), 400, "glossary must be the name of a glossary"),

@@ -19,7 +19,7 @@ FORTH, BACK, TOGETHER = "transformer-en-fr", "transformer-fr-en", "ensemble-en-f
 def registry() -> DummyRegistry:
     found = DummyRegistry(names=(FORTH, BACK, "transformer-en-de", "transformer-it-en"))
     members = (MemberInfo(FORTH, "1", "sha256:1", {}), MemberInfo("other", "1", "sha256:2", {}))
-    found.translators[TOGETHER] = DummyTranslator(replace(info_of(TOGETHER), members=members))
+    found.add(DummyTranslator(replace(info_of(TOGETHER), members=members)))
     return found
 
 

@@ -14,7 +14,7 @@ TEXT = "a man in a blue shirt is standing on a ladder cleaning a window ."
 @pytest.fixture
 def registry() -> DummyRegistry:
     found = DummyRegistry()
-    for translator, target in zip(found.translators.values(), ("pt-BR", "zh-Hans", "de"), strict=True):
+    for translator, target in zip(found.dummies, ("pt-BR", "zh-Hans", "de"), strict=True):
         translator.info = replace(translator.info, target_language=target)
     return found
 

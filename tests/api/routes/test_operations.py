@@ -16,6 +16,7 @@ from service.engine.events import (
     StageDone,
     StepDone,
 )
+from service.engine.model_info import WorkerState
 from service.metrics import Metrics
 from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
@@ -32,8 +33,8 @@ async def test_languages_list_every_target_and_themselves(client: Client) -> Non
 
 async def test_models_say_where_they_run_and_what_they_are(client: Client) -> None:
     models = (await client.get("/models")).json()["models"]
-    assert [model["name"] for model in models] == ["transformer-en-fr", "bahdanau-en-fr", "transformer-en-de"]
-    assert [model["default"] for model in models] == [True, False, True]
+    assert [model["name"] for model in models] == ["bahdanau-en-fr", "transformer-en-de", "transformer-en-fr"]
+    assert [model["default"] for model in models] == [False, True, True]
     assert models[0]["provider"] == "CPUExecutionProvider"
     assert models[0]["digest"].startswith("sha256:")
     assert models[0]["limits"] == {"source_tokens": 256, "target_tokens": 256}
@@ -49,7 +50,7 @@ async def test_the_brief_list_of_models_leaves_out_how_they_were_trained(client:
 
 
 async def test_liveness_does_not_look_at_the_engine(client: Client, registry: DummyRegistry) -> None:
-    registry.ready = False
+    await registry.stop(0)
     for path in ("/health", "/health/live"):
         answer = await client.request("GET", path, content=b"{}", headers={"content-type": "application/json"})
         assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
@@ -58,20 +59,21 @@ async def test_liveness_does_not_look_at_the_engine(client: Client, registry: Du
 async def test_readiness_follows_the_engine_and_the_drain(
     client: Client, registry: DummyRegistry, service: Service
 ) -> None:
-    registry.states_of["bahdanau-en-fr"] = "failed"  # the others are enough
+    registry["bahdanau-en-fr"].worker.state = WorkerState.DEAD  # the others are enough
     assert (await client.get("/health/ready")).json() == {"status": "ready"}
     text = (await client.get("/metrics")).text
     assert 'translucent_model_ready{model="bahdanau-en-fr"} 0.0' in text
     assert 'translucent_model_ready{model="transformer-en-fr"} 1.0' in text
-    registry.ready = False
+    service.draining = True
+    answer = await client.get("/health/ready")
+    assert (answer.status_code, answer.json()["code"]) == (503, "stopping")
+    assert answer.headers["connection"] == "close"
+    service.draining = False
+    await registry.stop(0)
     answer = await client.get("/health/ready")
     assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
     assert answer.headers["retry-after"] == "1"
     assert "translucent_ready 0.0" in (await client.get("/metrics")).text
-    registry.ready, service.draining = True, True
-    answer = await client.get("/health/ready")
-    assert (answer.status_code, answer.json()["code"]) == (503, "stopping")
-    assert answer.headers["connection"] == "close"
 
 
 async def test_metrics_are_what_prometheus_reads(client: Client) -> None:

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from service.engine.fields import MAX_LENGTH_PENALTY
+from service.engine.model_info import WorkerState
 from service.engine.types import TranslationOptions
 from tests.support.api_client import Client
 from tests.support.fake_engine import DummyRegistry
@@ -172,8 +173,8 @@ async def test_an_error_names_the_field_that_is_wrong_if_it_is_one(client: Clien
 
 
 async def test_an_unknown_model_is_404(client: Client) -> None:
-    assert "GET /models" in await error_of(client, 404, model="nope")
-    assert "GET /models" in await error_of(client, 404, model="bahdanau", target="de")
+    assert "available: bahdanau, bahdanau-en-fr" in await error_of(client, 404, model="nope")
+    assert "available: transformer" in await error_of(client, 404, model="bahdanau", target="de")
 
 
 async def test_checks_come_in_the_order_that_clients_expect(client: Client) -> None:
@@ -206,9 +207,9 @@ async def test_another_model_translates_where_the_default_has_failed_and_says_so
     client: Client, registry: DummyRegistry
 ) -> None:
     request = {"q": ["Hello.", "Go."], "source": "en", "target": "fr"}
-    default, other = list(registry.translators)[:2]
+    default, other = "transformer-en-fr", "bahdanau-en-fr"
     assert "warnings" not in (await client.post("/translate", json=request)).json()
-    registry.states_of[default] = "failed"
+    registry[default].worker.state = WorkerState.DEAD
     calls = len(registry[other].calls)
     warnings = (await client.post("/translate", json=request)).json()["warnings"]
     assert len(registry[other].calls) == calls + 1
@@ -220,7 +221,7 @@ async def test_another_model_translates_where_the_default_has_failed_and_says_so
 
 
 async def test_formality_is_passed_on_and_what_is_missing_is_said(client: Client, registry: DummyRegistry) -> None:
-    [translator, *_] = registry.translators.values()
+    translator = registry["transformer-en-fr"]
     translator.quality_of, translator.say = (lambda text: 0.9), (lambda text: "Attendez ici.")
     assert "warnings" not in (await post(client, q="Wait here.", formality="PREFER_MORE")).json()
     [warning] = (await post(client, q="Wait here.", formality="prefer_less")).json()["warnings"]
@@ -231,7 +232,7 @@ async def test_formality_is_passed_on_and_what_is_missing_is_said(client: Client
 
 
 async def test_a_page_has_one_register(client: Client, registry: DummyRegistry) -> None:
-    [translator, *_] = registry.translators.values()
+    translator = registry["transformer-en-fr"]
     translator.say = lambda text: (
         "Appelle-moi." if text == "Call me." and translator.calls[-1][1].formality == "default" else "Attendez ici."  # type: ignore[attr-defined]
     )

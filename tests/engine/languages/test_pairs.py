@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import pytest
 
-from service.engine.errors import UnknownModel, UnsupportedPair
+from service.engine.errors import UnknownModel, UnsupportedLanguage, UnsupportedPair
 from service.engine.languages.pairs import Pairs
 from service.engine.languages.tags import Languages, canonical, pivoted_pairs
 from service.engine.model_info import ModelInfo, ModelStateName
@@ -39,6 +39,53 @@ def model(name: str, **scores: float) -> Model:
         ]
     }
     return Model(replace(info_of(name), card=card))
+
+
+def bleu(score: float, test_set: str = "tatoeba", precision: str = "int8") -> dict[str, Any]:
+    return {"test_set": test_set, "metric": "BLEU", "score": score, "precision": precision}
+
+
+TOY = [bleu(95.0, "toy")]
+BOTH = [bleu(15.0, "news"), bleu(39.0)]  # the mean over what both have decides: 27 against 26.5
+BETTER_ON_ONE = [bleu(13.0, "news"), bleu(40.0)]
+OF_THE_PAIR = [bleu(14.0, "news.en-fr"), bleu(41.0, "tatoeba.en-fr"), bleu(0.0, "development/x")]
+
+
+@pytest.mark.parametrize(
+    ("scores", "default"),
+    [
+        ({"a": [], "b": []}, "a"),
+        ({"a": [], "b": [bleu(39.0)], "c": [bleu(40.0)]}, "c"),
+        ({"a": TOY, "b": BOTH}, "b"),
+        ({"a": TOY, "b": BOTH, "c": BETTER_ON_ONE}, "b"),
+        ({"a": TOY, "b": BOTH, "c": BETTER_ON_ONE, "d": OF_THE_PAIR}, "d"),
+        ({"a": [bleu(42.0, precision="pytorch"), bleu(38.0)], "b": [bleu(39.0)]}, "b"),  # int8 runs
+        ({"a": [bleu(38.0)], "b": [bleu(39.0), bleu(12.0)]}, "b"),  # what is measured twice counts as it was first
+    ],
+)
+def test_the_model_with_the_best_measured_scores_is_the_default(
+    scores: dict[str, list[dict[str, Any]]], default: str
+) -> None:
+    models = [Model(replace(info_of(f"{name}-en-fr"), card={"scores": own})) for name, own in scores.items()]
+    assert Pairs(tuple(models)).resolve("en", "fr").name == f"{default}-en-fr"
+
+
+@pytest.mark.parametrize(
+    ("pair", "asked", "error", "message"),
+    [
+        (("en", "zz"), None, UnsupportedLanguage, "^zz is not supported$"),
+        (("xx", "fr"), None, UnsupportedLanguage, "^xx is not supported$"),
+        (("fr", "en"), None, UnsupportedPair, "from fr to en"),
+        (("en", "fr"), "lstm", UnknownModel, "'lstm' from en to fr; available: bahdanau, bahdanau-en-fr, transformer"),
+        (("en", "fr"), "bahdanau-en-de", UnknownModel, "available"),
+    ],
+)
+def test_what_no_model_serves_is_told_apart(
+    pair: tuple[str, str], asked: str | None, error: type[Exception], message: str
+) -> None:
+    pairs = Pairs(tuple(map(model, ("bahdanau-en-de", "bahdanau-en-fr", "transformer-en-fr"))))
+    with pytest.raises(error, match=message):
+        pairs.resolve(*pair, asked)
 
 
 def test_a_model_of_several_targets_may_be_the_default_of_some_of_them() -> None:
