@@ -118,6 +118,9 @@ class Recipe(Section):
     }
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    """The name of the model."""
+    stage: str | None = Field(None, pattern=r"^[a-z0-9-]+$")
+    """The stage of a recipe in stages (``training.recipe_stages``)."""
     source_language: str | tuple[str, ...]
     """One language, or several for a model that translates all of them; each corpus then has its own."""
     target_language: str
@@ -133,6 +136,11 @@ class Recipe(Section):
     start_from: Place | None = None
     """A run folder or bundle whose parameters the run begins with; embeddings are matched by piece. ``{revision: …,
     path: …}`` is a bundle of an earlier revision of the repository."""
+
+    @property
+    def run(self) -> str:
+        """Return the name of the run folder."""
+        return self.name if self.stage is None else f"{self.name}-{self.stage}"
 
     @property
     def source_languages(self) -> tuple[str, ...]:

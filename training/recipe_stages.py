@@ -21,9 +21,9 @@ def load_recipes(path: Path, runs: Path, overrides: list[str] | None = None) -> 
         raise RecipeError(f"{path}: stages must be a list of sections, each with a name")
     recipes: list[Recipe] = []
     for stage in stages:
-        begun = {"start_from": str(runs / recipes[-1].name)} if recipes else {}
-        name = f"{shared.get('name')}-{stage['name']}"
-        content = _merged(shared, begun | stage | {"name": name})
+        begun = {"start_from": str(runs / recipes[-1].run)} if recipes else {}
+        changes = {key: value for key, value in stage.items() if key != "name"}
+        content = _merged(shared, begun | changes | {"stage": stage["name"]})
         recipes.append(checked_recipe(apply_overrides(content, overrides), path))
     return recipes
 

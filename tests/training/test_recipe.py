@@ -35,14 +35,14 @@ def guided(kind: str, layer: int = 0, head: int = 0, **network: str) -> dict[str
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_committed_recipes_are_valid_and_carry_their_file_name(path: Path) -> None:
-    assert all(recipe.name.startswith(path.stem) for recipe in load_recipes(path, RUNS))
+    assert {recipe.name for recipe in load_recipes(path, RUNS)} == {path.stem}
 
 
 def test_committed_recipes_begin_from_what_the_repository_or_another_recipe_has() -> None:
     recipes = [recipe for path in RECIPES for recipe in load_recipes(path, RUNS)]
     for start in {place for recipe in recipes for place in (recipe.start_from, recipe.vocabulary.same_as)}:
         if isinstance(start, Path) and start.parent == RUNS:
-            assert start.name in {recipe.name for recipe in recipes}
+            assert start.name in {recipe.run for recipe in recipes}
         elif isinstance(start, Path):
             assert ROOT.joinpath(start, "tokenizer.json").exists()
         elif start is not None and not git("rev-parse", "--is-shallow-repository").startswith("true"):

@@ -109,6 +109,7 @@ def test_overrides_change_every_stage(tmp_path: Path) -> None:
     stages = load_recipes(in_stages(tmp_path), Path("runs"), ["optimisation.max_updates=7"])
     assert [stage.optimisation.max_updates for stage in stages] == [7, 7]
     assert [stage.optimisation.peak_rate for stage in stages] == [1e-9, 0.006]
+    assert [(stage.name, stage.run) for stage in stages] == [("toy", "toy-slow"), ("toy", "toy-fast")]
     assert [stage.start_from for stage in stages] == [None, Path("runs/toy-slow")]
 
 

@@ -24,7 +24,7 @@ Mirror = Annotated[Path | None, typer.Option(help="Folder with local copies of t
 
 def _open(recipe_path: Path, runs: Path, overrides: list[str] | None) -> tuple[Recipe, RunFolder]:
     recipe = load_recipe(recipe_path, overrides)
-    return recipe, RunFolder(runs / recipe.name)
+    return recipe, RunFolder(runs / recipe.run)
 
 
 def prepare(
@@ -69,11 +69,11 @@ def stages(
     """Prepare, link and train each stage of a recipe in order; one that has ended is left as it is."""
     quiet_libraries()
     for stage in load_recipes(recipe, runs, overrides):
-        folder = RunFolder(runs / stage.name)
+        folder = RunFolder(runs / stage.run)
         if folder.averaged.exists() and folder.load_recipe() == stage:
-            typer.echo(f"{stage.name}: has ended")
+            typer.echo(f"{stage.run}: has ended")
         else:
-            typer.echo(f"{stage.name}: begins, or resumes")
+            typer.echo(f"{stage.run}: begins, or resumes")
             _run_stage(stage, folder, mirror)
 
 
