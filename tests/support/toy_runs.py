@@ -4,14 +4,29 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from training.recipe import load_recipe
+import yaml
+
+from training.recipe import Recipe, load_recipe
 from training.runs.folder import RunFolder
 from training.trainer.run import train
 
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "training" / "recipes" / "toy.yaml"
 Starter = Callable[..., "subprocess.Popen[bytes]"]
+
+
+def toy_recipe(**changes: Any) -> Recipe:
+    """Return the toy recipe with other values of some of its keys."""
+    return Recipe.model_validate(load_recipe(TOY).model_dump() | changes)
+
+
+def write_toy(folder: Path, **changes: Any) -> Path:
+    """Write the toy recipe with other values of some of its keys, or keys that only a file has."""
+    path = folder / "toy.yaml"
+    path.write_text(yaml.safe_dump(load_recipe(TOY).model_dump(mode="json") | changes), "utf-8")
+    return path
 
 
 def train_some(folder: RunFolder, *overrides: str) -> None:

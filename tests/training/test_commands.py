@@ -11,6 +11,7 @@ import yaml
 from service.bundle.manifest import GoldRate
 from tests.support.exported import recipe_of
 from tests.support.tiny_networks import bahdanau, transformer
+from tests.support.toy_runs import TOY
 from tests.training.commands import call, lines
 from training.cli.captions import captions
 from training.data.subwords import train_tokenizer
@@ -167,16 +168,16 @@ def test_the_export_holds_gold_beside_silver(tmp_path: Path) -> None:
 
 
 def test_a_recipe_that_does_not_fit_its_run_is_refused_in_one_line(tmp_path: Path) -> None:
-    toy, runs = Path(__file__).parents[2] / "training" / "recipes" / "toy.yaml", tmp_path / "runs"
+    runs = tmp_path / "runs"
     with pytest.raises(ValueError, match="recipe toy holds no sentences out: give at least one corpus `development"):
-        call("prepare", toy, "--runs", runs, "--set", "corpora=[{name: toy, path: toy.tsv}]")
+        call("prepare", TOY, "--runs", runs, "--set", "corpora=[{name: toy, path: toy.tsv}]")
     assert not (runs / "toy").exists()
 
-    call("prepare", toy, "--runs", runs)
+    call("prepare", TOY, "--runs", runs)
     before = (runs / "toy" / "recipe.yaml").read_bytes()
     more = "corpora=[{name: toy, path: toy.tsv, development: 60}, {name: distilled, path: toy.tsv}]"
     with pytest.raises(FileNotFoundError, match="was prepared without distilled"):
-        call("train", toy, "--runs", runs, "--set", more)
+        call("train", TOY, "--runs", runs, "--set", more)
     assert (runs / "toy" / "recipe.yaml").read_bytes() == before
 
 

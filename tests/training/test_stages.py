@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-import yaml
 
-from tests.support.toy_runs import TOY
+from tests.support.toy_runs import TOY, write_toy
 from tests.training.commands import call
 from training.data.prepare import prepare
 from training.git_folder import GitFolder, local_folder
@@ -24,7 +23,7 @@ STAGES = [
     {"name": "slow", "optimisation": {"max_updates": 2, "peak_rate": 1e-9}},
     {
         "name": "fast",
-        "optimisation": {"max_updates": 4},
+        "optimisation": {"max_updates": 4, "warmup_updates": 1, "cooldown_updates": 0},
         "corpora": [{"name": "again", "path": "toy.tsv", "development": 9}],
     },
 ]
@@ -37,13 +36,8 @@ def git(*arguments: str, at: Path) -> str:
 
 def in_stages(folder: Path, **changes: object) -> Path:
     """Write the toy recipe in two stages."""
-    content = yaml.safe_load(TOY.read_text())
-    content["validation"] = {"every_updates": 2, "sentences": 3}
-    content["optimisation"] |= {"cooldown_updates": 0}
-    path = folder / "toy.yaml"
-    path.write_text(yaml.safe_dump(content | {"stages": STAGES} | changes))
-    (folder / "toy.tsv").write_bytes(TOY.with_name("toy.tsv").read_bytes())
-    return path
+    (folder / "toy.tsv").write_bytes(TOY.with_suffix(".tsv").read_bytes())
+    return write_toy(folder, validation={"every_updates": 2, "sentences": 3}, **{"stages": STAGES} | changes)
 
 
 @pytest.fixture(scope="module")

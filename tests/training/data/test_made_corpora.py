@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.toy_runs import TOY, toy_recipe
 from training.data.cleaning import normalise
 from training.data.dataset import EncodedPairs
 from training.data.errors import CorpusError
@@ -18,15 +19,13 @@ from training.recipe import Recipe, load_recipe
 from training.runs.fingerprint import Prepared, PreparedError
 from training.runs.folder import RunFolder
 
-TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
 NUMBERS = {"name": "numbers", "number_templates": True, "max_pairs": 50}
 TYPED = {"name": "typed", "variants_of": "toy", "max_pairs": 50, "weight": 0.5}
 AGAIN = {"name": "again", "same_pairs_as": "toy", "subword_dropout": 0.5}
 
 
 def toy_and(*corpora: dict[str, Any]) -> Recipe:
-    recipe = load_recipe(TOY).model_dump()
-    return Recipe.model_validate(recipe | {"corpora": [*recipe["corpora"], *corpora]})
+    return toy_recipe(corpora=[*load_recipe(TOY).model_dump()["corpora"], *corpora])
 
 
 def test_made_pairs_are_prepared_and_the_vocabulary_is_learnt_from_no_pair_twice(tmp_path: Path) -> None:
@@ -90,9 +89,8 @@ def test_a_corpus_may_read_some_topics_of_our_own_text(tmp_path: Path) -> None:
 
 
 def test_training_pairs_are_joined_up_to_the_limit_of_all_corpora(tmp_path: Path) -> None:
-    plain = load_recipe(TOY)
-    corpus = {**plain.corpora[0].model_dump(), "join": 5}
-    recipe = Recipe.model_validate({**plain.model_dump(), "corpora": [corpus], "cleaning": {"max_words": 9}})
+    corpus = load_recipe(TOY).corpora[0].model_dump() | {"join": 5}
+    recipe = toy_recipe(corpora=[corpus], cleaning={"max_words": 9})
     folder = RunFolder(tmp_path / "joined")
     prepare(recipe, folder, None, tmp_path)
     pairs, tokenizer = EncodedPairs.load(folder.corpus("toy")), folder.load_tokenizer()

@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 from typer.testing import Result
 
+from tests.support.toy_runs import TOY, write_toy
 from tests.training.commands import run
 from training.data.cleaning import Pair, clean
 from training.data.corpora import CORPORA, find_corpus
@@ -92,7 +92,6 @@ def test_every_corpus_says_whom_to_credit_and_where_it_is() -> None:
         assert all(file.address.startswith("https://") for files in corpus.downloads.values() for file in files)
 
 
-TOY = Path(__file__).parents[3] / "training/recipes/toy.yaml"
 SHORT, LOPSIDED, LONG = ("Go.", "Vas-y, maintenant !"), ("Yes.", "x" * 60), ("y" * 60, "x" * 70)
 
 
@@ -111,10 +110,8 @@ def test_pairs_are_normalised_and_good_ones_kept_once(pairs: list[Pair], kept: l
 
 def prepared(folder: Path, text: str) -> Result:
     (folder / "pairs.tsv").write_text(text, "utf-8")
-    recipe = yaml.safe_load(TOY.read_text("utf-8"))
-    recipe["corpora"][0]["path"] = str(folder / "pairs.tsv")
-    (folder / "toy.yaml").write_text(yaml.safe_dump(recipe), "utf-8")
-    return run("prepare", folder / "toy.yaml", "--runs", folder / "runs")
+    recipe = write_toy(folder, corpora=[{"name": "toy", "path": "pairs.tsv", "development": 60}])
+    return run("prepare", recipe, "--runs", folder / "runs")
 
 
 def test_what_is_left_out_of_a_corpus_is_counted_and_printed(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.toy_runs import TOY
 from tests.training.commands import call
 from training.data.distillation import TeacherError, translated
 from training.data.number_templates import TESTING, number_pairs
@@ -15,7 +16,6 @@ from training.export.card_inputs import read_scores
 from training.recipe import load_recipe
 from training.runs.folder import RunFolder
 
-TOY = Path(__file__).parents[3] / "training" / "recipes" / "toy.yaml"
 BUNDLE = Path(__file__).parents[3] / "models" / "gallery" / "gallery-transformer-small"
 
 

@@ -110,9 +110,7 @@ def test_join_without_a_test_or_with_too_few_sentences_is_refused(tmp_path: Path
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Lightning's own
 def test_a_grid_is_trained_exported_and_measured_once_and_a_run_has_a_report(tmp_path: Path) -> None:
-    recipe = tmp_path / "toy.yaml"
-    recipe.write_text(TOY.read_text("utf-8").replace("path: toy.tsv", f"path: {RECIPES / 'toy.tsv'}"), "utf-8")
-    arguments = ["grid", recipe, "--vary", "network.score=additive,gaussian", "--runs", tmp_path / "runs"]
+    arguments = ["grid", TOY, "--vary", "network.score=additive,gaussian", "--runs", tmp_path / "runs"]
     arguments += ["--edges", "4", "--output", tmp_path / "out" / "toy"]
     arguments += [part for override in ENOUGH for part in ("--set", override)]
     call(*arguments)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.toy_runs import ROOT, toy_recipe
 from training.data.dataset import EncodedPairs
 from training.data.prepare import prepare
-from training.recipe import Recipe, load_recipe
+from training.recipe import Recipe
 from training.runs.folder import RunFolder
 from training.runs.stages import closed, extend, load_stages, origin, save_stages
 
@@ -36,15 +37,11 @@ def test_what_a_run_began_from_is_told(tmp_path: Path) -> None:
     assert origin(tmp_path) == {"bundle": "old", "version": "3", "git_revision": "abc"}
 
 
-ROOT = Path(__file__).parents[3]
-TOY = ROOT / "training" / "recipes" / "toy.yaml"
 BUNDLE = ROOT / "models" / "transformer-en-fr"
 
 
 def with_vocabulary_of(folder: Path) -> Recipe:
-    recipe = load_recipe(TOY).model_dump()
-    recipe["vocabulary"]["same_as"] = folder
-    return Recipe.model_validate(recipe)
+    return toy_recipe(vocabulary={"same_as": folder})
 
 
 def test_text_of_one_s_own_is_encoded_with_the_vocabulary_of_a_bundle(tmp_path: Path) -> None:
