@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from service.access.keys import KeyFileError, KeyRing, add_key, read_keys, remove_key
+from tests.support.polling import PATIENCE
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ async def test_a_file_system_that_hangs_holds_up_one_request_for_a_moment(
     monkeypatch.setattr("service.access.keys.READ_SECONDS", 0.05)
     now[0] += 2
     for _ in range(3):  # only the first of them waits
-        await asyncio.wait_for(ring.reload_if_due(), 10)
+        await asyncio.wait_for(ring.reload_if_due(), PATIENCE)
         assert ring.owner(key) == "first"
     assert readable == [True, False]
     released.set()

@@ -12,6 +12,7 @@ from service.engine.types import TranslationOptions
 from service.settings import Settings
 from tests.support.api_client import Client, serving
 from tests.support.fake_engine import DummyRegistry
+from tests.support.polling import PATIENCE
 
 TEXT = {"q": "Ich habe verloren.", "source": "de", "target": "fr"}
 ASKED = {"text": "Ich.", "source": "de", "target": "fr"}
@@ -139,7 +140,7 @@ async def test_cancellation_frees_the_rows_of_the_leg_that_runs(
 ) -> None:
     registry[slow].seconds = 60
     task = asyncio.create_task(client.post("/translate", json=TEXT))
-    await asyncio.wait_for(registry[slow].busy.wait(), 10)
+    await asyncio.wait_for(registry[slow].busy.wait(), PATIENCE)
     assert registry[slow].rows == 4
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from benchmarks.value_texts import Sample, template_samples
-from benchmarks.values import is_right, usual_terms
+from benchmarks.values import is_right
 from service.engine.values.finder import ValueRules, find_values
 
 
@@ -26,16 +25,3 @@ def test_a_translation_is_right_if_it_holds_each_value_once_and_no_other_figures
     text: str, translation: str, right: bool
 ) -> None:
     assert is_right(find_values(text, ValueRules("en", "fr")), text, translation) is right
-
-
-@pytest.mark.parametrize("language", ["en", "fr", "de"])
-def test_sentences_of_templates_have_values_and_are_the_same_each_time(language: str) -> None:
-    samples = template_samples(language, 40)
-    assert samples == template_samples(language, 40)
-    assert all(find_values(sample.source, ValueRules(language, "en")) for sample in samples)
-
-
-def test_terms_are_words_that_stand_opposite_each_other() -> None:
-    pairs = [("the house", "la maison"), ("my house", "ma maison"), ("a house", "une maison"), ("house", "maison")]
-    [term] = usual_terms([Sample(*pair) for pair in pairs], 10)
-    assert (term.source, term.targets) == ("house", ("maison",))

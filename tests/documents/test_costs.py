@@ -1,4 +1,7 @@
-"""What a document costs grows with its size: files that once took the square or more of their bytes."""
+"""What a document costs grows with its size: files that once took the square or more of their bytes.
+
+`test_growth.py` makes most of such files from a valid one; these have two things in them that it does not put together.
+"""
 
 import gc
 import time
@@ -32,16 +35,6 @@ def docx(paragraph: str) -> bytes:
     return packed({"[Content_Types].xml": types, "word/document.xml": f"<w:document {W}>{paragraph}</w:document>"})
 
 
-def xlsx(string: str) -> bytes:
-    sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-    types = (
-        f'<Types xmlns="t"><Override PartName="/xl/workbook.xml" ContentType="{sheet}.sheet.main+xml"/>'
-        f'<Override PartName="/xl/s.xml" ContentType="{sheet}.sharedStrings+xml"/></Types>'
-    )
-    strings = f'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><si>{string}</si></sst>'
-    return packed({"[Content_Types].xml": types, "xl/workbook.xml": "<w/>", "xl/s.xml": strings})
-
-
 def odt(paragraphs: str) -> bytes:
     return packed({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": ODT_TEXT % paragraphs})
 
@@ -54,41 +47,20 @@ def epub(page: str, extra: str = "") -> bytes:
     return packed(files)
 
 
-FIELD = '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
 MARKED = '<w:r><w:t>Hello</w:t></w:r><w:bookmarkEnd w:id="1"/><w:r><w:br/></w:r>'
 
-SPACES = '<text:s text:c="1000"/>'
 SPAN = '<text:span text:style-name="a">Hello</text:span>'
 APART = f"{SPAN} <text:tab/>"
 
 # The file for a number of repetitions, and a number.
 COSTLY: dict[str, tuple[str, Callable[[int], str | bytes], int]] = {
     "quotes that a table may be made of": ("a.csv", lambda n: ',"a",\n' + '"' * n + "x", 50),
-    "escaped quotes in a string that does not end": ("a.json", lambda n: '{"a": "' + '\\"' * n, 5_000),
-    "openings of the root in a script": ("a.html", lambda n: "<p>Hi</p><script>" + "<html " * n, 10_000),
-    "openings of the language in a comment": (
-        "a.epub",
-        lambda n: epub("<p>Hello there</p>", f"<!-- {'<dc:language' * n} -->"),
-        5_000,
-    ),
-    "openings of CDATA in a comment": (
-        "a.xlf",
-        lambda n: XLIFF % f"<source>Hello<!-- {'<![CDATA[' * n} --></source>",
-        2_000,
-    ),
     "openings of codes in an instruction": (
         "a.xlf",
         lambda n: XLIFF % f"<source>Hello<?x {'<ph>' * n}?></source>",
         2_000,
     ),
     "blanks in a tag": ("a.xlf", lambda n: XLIFF_2 % f"<source>Hello</source><target{' ' * n}></target>", 10_000),
-    "fields that do not end": (
-        "a.docx",
-        lambda n: docx(f"<w:p>{FIELD * n}<w:r><w:t>Hello</w:t></w:r></w:p>"),
-        1_000,
-    ),
-    "line ends in a cell": ("a.xlsx", lambda n: xlsx("<t>Hello" + "\n" * n + "</t>"), 20_000),
-    "spaces that are counted": ("a.odt", lambda n: odt(f"<text:p>Hello{SPACES * n}</text:p>"), 2_000),
     "spans of one look": ("a.odt", lambda n: odt(f"<text:p>{SPAN * n}</text:p>"), 10_000),
     "spans that stay apart": ("a.odt", lambda n: odt(f"<text:p>{APART * n}</text:p>"), 2_000),
     "bookmarks between line breaks": (

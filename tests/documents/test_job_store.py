@@ -20,7 +20,7 @@ from service.engine import EngineSettings, Registry
 from service.metrics import Metrics
 from service.settings import Settings
 from tests.support.jobs import LONG, Gate, dummy, finished, job_of, listed, runner_of, store_at
-from tests.support.polling import wait_until_async
+from tests.support.polling import PATIENCE, wait_until_async
 
 OpenRunner = Callable[..., JobRunner]
 
@@ -110,7 +110,7 @@ async def test_a_job_whose_disk_is_full_fails_at_once_and_makes_room(
 
     monkeypatch.setattr(os, "fsync", full_with_the_document)
     gate.allowed.release()
-    found = await asyncio.wait_for(finished(runner, job), 5)  # it was kept until its client gave up
+    found = await asyncio.wait_for(finished(runner, job), PATIENCE)  # it was kept until its client gave up
     assert (found.state, found.error_code, "no room" in str(found.error)) == ("failed", "jobs_unavailable", True)
     assert {*listed(tmp_path / job.id)} == {"job.json", "lock"}
 

@@ -29,6 +29,7 @@ from service.engine.model import onnx_model
 from service.engine.model.device import ModelSettings
 from service.engine.registry import Registry
 from tests.support.models_folder import PlacedModel, WriteModel, load_scripted
+from tests.support.polling import PATIENCE
 
 FR, DE = "transformer-en-fr", "transformer-en-de"
 
@@ -165,7 +166,7 @@ async def test_a_bundle_that_is_refused_leaves_the_memory(
     write_model(DE)
     assert outcomes(await registry.reload(DE)) == {DE: "refused"}
     go_on.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not opened or opened[0]() is not None:
             await asyncio.sleep(0.05)
             gc.collect()
@@ -201,7 +202,7 @@ async def test_a_bundle_whose_load_hangs_is_refused_in_time_and_holds_up_no_othe
     assert "an earlier attempt" in str(again.error)
     assert {each.name: each.state for each in registry.states()} == {FR: "ready", DE: "refused"}
     go_on.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while (await registry.reload(DE))[0].outcome != "added":
             await asyncio.sleep(0.05)
     await registry.stop(0)

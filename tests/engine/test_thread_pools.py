@@ -11,6 +11,7 @@ import pytest
 
 from service.engine.errors import Overloaded
 from service.engine.thread_pools import BoundedPool, in_daemon_thread
+from tests.support.polling import PATIENCE
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ async def test_more_than_may_wait_is_refused_and_takes_no_place_nor_that_of_othe
     await asyncio.sleep(0.05)
     with pytest.raises(Overloaded, match="queue is full"):
         await threads.run(lambda: None)
-    assert await asyncio.wait_for(other.run(lambda: "at once"), 5) == "at once"
+    assert await asyncio.wait_for(other.run(lambda: "at once"), PATIENCE) == "at once"
     go_on.set()
     assert await asyncio.gather(*running) == [True, True]
     assert await threads.run(lambda: 7) == 7

@@ -14,6 +14,7 @@ from service.engine.events import ignore_event
 from service.engine.jobs import SearchOptions, SentenceJob
 from service.engine.loader import EngineSettings
 from service.engine_process.client.cluster import EngineCluster
+from tests.support.polling import PATIENCE
 from tests.support.toy_onnx import VOCABULARY
 
 SLOW = SentenceJob((5, 6, 2), SearchOptions(beam_size=4, max_length=120, prefix=(5,) * 110))
@@ -27,7 +28,7 @@ def jobs(count: int) -> list[SentenceJob]:
 
 
 def works(worker: Any) -> bool:
-    return bool(worker.submit_all(jobs(1))[0].result(20).hypotheses)
+    return bool(worker.submit_all(jobs(1))[0].result(PATIENCE).hypotheses)
 
 
 @dataclass
@@ -55,7 +56,7 @@ def engines(processes: int = 1, **options: Any) -> Iterator[EngineCluster]:
             yield cluster
     finally:
         loop.call_soon_threadsafe(over.set)
-        thread.join(20)
+        thread.join(PATIENCE)
         loop.run_until_complete(_others())
         loop.close()
 

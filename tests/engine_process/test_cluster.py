@@ -20,7 +20,7 @@ from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine_process.client.cluster import EngineCluster
 from tests.engine_process.serving import SLOW, engines, jobs, works
-from tests.support.polling import wait_until
+from tests.support.polling import PATIENCE, wait_until
 from tests.support.toy_onnx import write_toy_bundle
 
 GALLERY_MODEL = Path(__file__).parents[2] / "models" / "gallery" / "gallery-rnn"
@@ -72,7 +72,7 @@ def test_translations_and_attention_are_those_of_the_engine_itself(
     asked = [replace(first, score=wanted), *others]
     local, placement = load_worker(bundle, EngineSettings(), ignore_event)
     engines: tuple[Any, ...] = (worker, local)
-    given, expected = ([future.result(20) for future in each.submit_all(asked)] for each in engines)
+    given, expected = ([future.result(PATIENCE) for future in each.submit_all(asked)] for each in engines)
     assert cluster.open(bundle, EngineSettings(), ignore_event).placement == placement
     for found, known in zip(given, expected, strict=True):
         assert [each.ids for each in found.hypotheses] == [each.ids for each in known.hypotheses]
@@ -81,7 +81,7 @@ def test_translations_and_attention_are_those_of_the_engine_itself(
     target = given[0].hypotheses[0].ids
     scoring = ScoringRequest(first.source_ids, target if target[-1] == 2 else (*target, 2), wanted=wanted)
     beside = given[0].scores  # in one answer with the translation
-    for alone in (each.submit_scoring(scoring).result(20) for each in engines):
+    for alone in (each.submit_scoring(scoring).result(PATIENCE) for each in engines):
         np.testing.assert_array_equal(alone.cross_attention, beside.cross_attention)
         np.testing.assert_array_equal(alone.logprobs, beside.logprobs)
     local.stop()
@@ -89,7 +89,7 @@ def test_translations_and_attention_are_those_of_the_engine_itself(
 
 def test_events_and_loads_of_all_processes_add_up(worker: Any, events: list[EngineEvent]) -> None:
     for future in worker.submit_all(jobs(20)):
-        future.result(20)
+        future.result(PATIENCE)
     wait_until(lambda: finished(events) == 20 and loads(events)[-1] == (0, 0, 0))
     assert max(sentences for _, sentences, _ in loads(events)) <= 20
 
@@ -118,14 +118,14 @@ def test_refusals_come_back_as_what_they_are(cluster: EngineCluster, bundle: Bun
     tight = EngineSettings(worker=WorkerSettings(budget=Budget(rows=8, queued_sentences=1)))
     with opened(cluster, bundle, tight, events) as worker:
         outcomes = [submitted(worker) for _ in range(60)]
-        errors = [error for each in outcomes if (error := each.exception(60)) is not None]
+        errors = [error for each in outcomes if (error := each.exception(PATIENCE)) is not None]
         assert errors
         assert all(isinstance(error, Overloaded) and error.retry_after >= 1.0 for error in errors)
         wait_until(lambda: not worker.status.queue.full)  # the last report is a moment old
         with pytest.raises(InvalidInput):
-            worker.submit_all([replace(SLOW, source_ids=(5,) * 5000)])[0].result(20)
+            worker.submit_all([replace(SLOW, source_ids=(5,) * 5000)])[0].result(PATIENCE)
         with pytest.raises(DeadlineExceeded):
-            worker.submit_all([replace(SLOW, deadline=time.monotonic() - 1)])[0].result(20)
+            worker.submit_all([replace(SLOW, deadline=time.monotonic() - 1)])[0].result(PATIENCE)
         [name] = {each.model for each in events if isinstance(each, LoadChanged)}
         wait_until(lambda: events.count(RequestRejected(name, "overloaded")) == len(errors))
 
@@ -142,7 +142,7 @@ def test_what_runs_may_finish_while_a_worker_drains_which_then_accepts_nothing(w
 def test_nobody_waits_for_a_worker_that_is_stopped(worker: Any) -> None:
     futures = worker.submit_all([SLOW] * 200)
     worker.stop()
-    outcomes = {type(future.exception(10)) for future in futures}
+    outcomes = {type(future.exception(PATIENCE)) for future in futures}
     assert NotReady in outcomes
     assert outcomes <= {NotReady, type(None)}
 

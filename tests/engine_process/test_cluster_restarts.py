@@ -21,7 +21,7 @@ from service.engine_process.client.engine_process import SILENT_SECONDS
 from service.engine_process.client.lifecycle import MOST_DELAY, MOST_IN_A_ROW, STABLE_SECONDS, Restarts
 from service.engine_process.protocol import StatusReport
 from tests.engine_process.serving import SLOW, jobs, serving, works
-from tests.support.polling import wait_until
+from tests.support.polling import PATIENCE, wait_until
 from tests.support.toy_onnx import write_toy_bundle
 
 until = partial(wait_until, seconds=120)  # a process imports all of the engine, on a machine that may be busy
@@ -30,16 +30,16 @@ until = partial(wait_until, seconds=120)  # a process imports all of the engine,
 def test_a_process_that_is_killed_is_restarted_in_place(bundle: Bundle) -> None:
     with serving(bundle) as served:
         [worker] = served.workers
-        expected = worker.submit_all(jobs(3))[2].result(20).hypotheses[0].ids
+        expected = worker.submit_all(jobs(3))[2].result(PATIENCE).hypotheses[0].ids
         futures = worker.submit_all([SLOW] * 60)
         victim = served.process
         os.kill(victim, signal.SIGKILL)
         until(lambda: worker.status.state == "restarting")
-        assert Interrupted in {type(future.exception(30)) for future in futures}
+        assert Interrupted in {type(future.exception(PATIENCE)) for future in futures}
         with pytest.raises(NotReady, match="being restarted"):
             worker.check_room()
         until(lambda: worker.status.state == "running")
-        assert worker.submit_all(jobs(3))[2].result(20).hypotheses[0].ids == expected
+        assert worker.submit_all(jobs(3))[2].result(PATIENCE).hypotheses[0].ids == expected
         assert served.process != victim
         assert served.restarts == ["process"]
         another, _ = served.cluster.open(bundle, EngineSettings(), ignore_event)
@@ -73,12 +73,12 @@ def test_a_model_that_fails_is_loaded_anew_and_given_up_if_it_fails_again_beside
             [lost] = worker.submit_all([SLOW])
             report = StatusReport(worker.number, WorkerStatus(WorkerState.DEAD, False, time.monotonic()))
             process._loop.call_soon_threadsafe(process._receive, report)
-            assert isinstance(lost.exception(20), Interrupted)
+            assert isinstance(lost.exception(PATIENCE), Interrupted)
             assert worker.status.state in ("restarting", then)
             assert works(well)
             until(lambda then=then: worker.status.state == then)  # type: ignore[misc]
             assert then == "dead" or works(worker)
-        assert all(future.result(60).hypotheses for future in running)
+        assert all(future.result(PATIENCE).hypotheses for future in running)
         assert served.restarts == ["model", "given_up"]
         assert works(well)
 
@@ -120,7 +120,7 @@ def test_a_bundle_whose_load_hangs_is_refused_in_time_and_the_others_serve(bundl
         with pytest.raises(EngineFailure, match=r"within 0\.5 seconds"):
             served.cluster.open(bundle, EngineSettings(load_seconds=0.5), ignore_event)
         os.kill(served.process, signal.SIGCONT)
-        until(lambda: worker.submit_all(jobs(1))[0].exception(20) is None)
+        until(lambda: worker.submit_all(jobs(1))[0].exception(PATIENCE) is None)
         assert served.cluster.open(bundle, EngineSettings(), ignore_event).placement
 
 

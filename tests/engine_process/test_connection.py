@@ -27,6 +27,7 @@ from service.engine_process.client import connection as connection_module
 from service.engine_process.client.connection import EngineConnection
 from service.engine_process.protocol import Cancel, Done, EventReport, Translate
 from service.engine_process.server.engine_server import Sender, receive_all
+from tests.support.polling import PATIENCE
 
 SEARCH = SearchOptions(4, 0.5, 40, 3, False, False, (2, 7))
 VALUES = ValueConstraints(((Form((5, 6), True),),), (True,), False, TokenClasses(8, b"1", b"2", b"3"))
@@ -106,7 +107,7 @@ async def exchange(ends: Ends, messages: list[Any], count: int) -> list[Any]:
     for message in messages:
         ends.send(pickle.dumps(message))
     ends.read()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         return await ends.echoes(count)
 
 
@@ -129,7 +130,7 @@ async def hang_up(ends: Ends) -> None:
     await asyncio.sleep(0.1)
     ends.server.shutdown(socket.SHUT_RDWR)
     ends.send(pickle.dumps("at the same moment"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         assert await waiting == []
     assert await asyncio.to_thread(ends.over.wait, 20)
     ends.send(pickle.dumps("too late"))
@@ -154,7 +155,7 @@ async def test_a_process_that_reads_nothing_is_said_to_be_full(ends: Ends, monke
     for number in range(3):
         ends.send(pickle.dumps(number))
     ends.read()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         assert await reading == [LARGE, 0, 1, 2]
     assert [*full, ends.full] == [False, True, False]
 

@@ -21,6 +21,7 @@ from service.figures.panels import Figure
 from service.figures.renderer import DrawingFailed, FigureRenderer, RendererLost
 from service.figures.vega_lite import specification
 from tests.figures.maps import make_map
+from tests.support.polling import PATIENCE
 
 HOSTILE = (
     "<script>alert(1)</script>", "]]>", "&amp;", "\x00\x07", "\u202e", "\"'><img src=x onerror=alert(1)>",
@@ -86,7 +87,7 @@ async def test_a_process_that_stands_still_is_replaced_at_once(renderer: FigureR
     assert stopped is not None
     os.kill(stopped, signal.SIGSTOP)
     with pytest.raises(RendererLost):
-        await asyncio.wait_for(renderer.draw(spec, "svg"), 30)
+        await asyncio.wait_for(renderer.draw(spec, "svg"), PATIENCE)
     assert renderer.process_id not in (None, stopped)
     assert (await renderer.draw(spec, "svg")).startswith(b"<svg")
 
@@ -117,7 +118,7 @@ async def test_work_is_judged_by_processor_time(
     renderer = FigureRenderer(seconds)
     try:
         with contextlib.nullcontext() if answered else pytest.raises(RendererLost):
-            assert await asyncio.wait_for(renderer.draw({}, "svg"), 30) == b"<svg"
+            assert await asyncio.wait_for(renderer.draw({}, "svg"), PATIENCE) == b"<svg"
     finally:
         renderer.close()
 

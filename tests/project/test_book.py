@@ -1,7 +1,6 @@
 """The book is built from what the pages and our code say now, its cells run, and every formula leads somewhere."""
 
 import ast
-import html
 import re
 import shutil
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 import torch
 import yaml
 
-from docs.tools import book, book_html
+from docs.tools import book
 from training.networks.transformer import sinusoidal_positions
 
 ROOT = Path(__file__).parents[2]
@@ -72,15 +71,6 @@ def test_the_book_is_small_and_loads_nothing_from_elsewhere() -> None:
     contents = [path.read_text("utf-8") for path in book.BUILT.iterdir()]
     assert sum(map(len, contents)) <= 400_000
     assert not any(re.search(r'(src|href)="https?://', content) for content in contents)
-
-
-def test_code_is_coloured_and_otherwise_as_it_was() -> None:
-    code = 'def f(x):  # a < b\n    return "é" + x\n'
-    found = book_html.coloured(code)
-    assert found == '<b>def</b> f(x):  <i># a &lt; b</i>\n    <b>return</b> <i class=s>"é"</i> + x\n'
-    for page in PAGES:
-        for shown in page.cells:
-            assert html.unescape(re.sub("</?[bi]( class=s)?>", "", book_html.coloured(shown))) == shown
 
 
 @pytest.mark.parametrize("entry", FORMULAS, ids=lambda entry: f"{entry['page']} {entry['function'].split('.')[-1]}")

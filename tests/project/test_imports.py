@@ -4,10 +4,8 @@ import ast
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
-import grimp
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -74,19 +72,3 @@ def test_every_public_name_of_the_engine_can_be_imported_without_onnx_runtime_an
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_no_chain_of_imports_in_the_api_is_longer_than_five_modules() -> None:
-    graph = grimp.build_graph("service")
-    imported = {
-        module: [name for name in graph.find_modules_directly_imported_by(module) if name.startswith("service.api.")]
-        for module in graph.modules
-        if module.startswith("service.api.")
-    }
-
-    @cache
-    def chain(module: str) -> tuple[str, ...]:
-        return (module, *max(map(chain, imported[module]), key=len, default=()))
-
-    longest = max(map(chain, imported), key=len)
-    assert len(longest) <= 5, " imports ".join(longest)

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from docs.tools import book, build_site, links, reference
+from docs.tools import build_site, links, reference
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,58 +14,6 @@ def test_every_page_of_the_docs_has_one_place_on_the_site() -> None:
     assert len(listed) == len(set(listed))
     assert len({build_site.place(page) for page in listed}) == len(listed)
     assert [page for page in listed if page not in build_site.GENERATED and not (ROOT / page).is_file()] == []
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> build_site.Stage:
-    return build_site.Stage(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("page", "before", "after"),
-    [
-        ("README.md", "[a](docs/api.md#languages)", "[a](api.md#languages)"),
-        ("docs/python.md", "[a](notebooks/quick-look.ipynb)", "[a](notebooks/quick-look.md)"),
-        ("docs/adr/0002-libraries.md", "[a](../../CONTRIBUTING.md)", "[a](../contributing.md)"),
-        ("docs/training.md", "[`a`](../training/recipe.py)", '<a href="files/training/recipe.py.txt">`a`</a>'),
-        ("docs/training.md", "[the recipes](../training/recipes/)", "the recipes"),
-        ("README.md", "![a](docs/images/page.png)", "![a](images/page.png)"),
-        ("README.md", "[a](https://arxiv.org) [b](#words)", "[a](https://arxiv.org) [b](#words)"),
-        ("docs/api.md", "[settings.md](settings.md)", "[Settings](settings.md)"),
-        ("README.md", "[docs/python.md](docs/python.md)", "[From Python](python.md)"),
-        ("README.md", "[Begin](generated/start.md)", "[Begin](getting-started.md)"),
-        ("README.md", "`[a](docs/api.md)`", "`[a](docs/api.md)`"),
-        ("README.md", "```\n[a](docs/api.md)\n```", "```\n[a](docs/api.md)\n```"),
-    ],
-)
-def test_links_of_the_repository_become_links_of_the_site(
-    stage: build_site.Stage, page: str, before: str, after: str
-) -> None:
-    assert stage._linked(before, page) == after
-
-
-def test_the_home_page_is_short_and_leads_to_every_section_and_to_the_rest_of_the_readme(
-    stage: build_site.Stage,
-) -> None:
-    whole, begin = stage.page("README.md"), stage.page(build_site.START)
-    assert all(f":caption: {section.title}\n" in whole for section in build_site.sections())
-    home = whole.partition("```{toctree}")[0]
-    assert len(home.splitlines()) < 45
-    assert "](getting-started.md)" in home
-    assert begin.startswith("# Getting started\n\nYou need Python")
-    assert build_site.sections()[0].pages[0] == build_site.START
-
-
-def test_a_page_of_the_book_comes_with_its_outputs() -> None:
-    page = book.pages()[1]
-    text = book.for_site(page)
-    assert text.count("<svg") == (book.BUILT / f"{page.name}.html").read_text("utf-8").count("<svg")
-    assert "$" not in text.split("```")[0]
-    assert "def pooling_weights" in text
-
-
-def test_a_page_without_outputs_stands_beside_those_of_the_book(stage: build_site.Stage) -> None:
-    assert stage.page("docs/learn/history.md").startswith("# ")
 
 
 def test_the_reference_has_every_route_command_and_public_name() -> None:

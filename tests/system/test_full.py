@@ -6,12 +6,12 @@ import os
 import select
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import httpx
 
+from tests.support.polling import PATIENCE, wait_until
 from tests.support.server import ROOT, metric, running
 
 SERVE = "sys.argv = ['', '0']; runpy.run_module('tests.support.serve_fake_engine', run_name='__main__')"
@@ -63,18 +63,26 @@ def unread() -> Iterator[Unread]:
     ) as process:
         server = Unread(process)
         try:
-            end = time.monotonic() + 120
-            while not server.events("ready") and time.monotonic() < end:
-                server.read(0.1)
+            wait_for(server, lambda: bool(server.events("ready")))
             server.url = str(server.events("listening")[0]["url"])
             yield server
         finally:
             process.kill()
 
 
+def wait_for(server: Unread, holds: Callable[[], bool]) -> None:
+    """Read lines until a condition holds."""
+
+    def holds_then() -> bool:
+        server.read(0.05)
+        return holds()
+
+    wait_until(holds_then)
+
+
 def asks(server: Unread, requests: int) -> None:
     """Send requests one after the other; each is answered."""
-    connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=PATIENCE)
     for _ in range(requests):
         connection.request("GET", "/languages")
         answer = connection.getresponse()
@@ -89,25 +97,22 @@ def test_a_log_that_nobody_reads_delays_nothing_and_its_lost_lines_are_counted()
         asks(server, requests)
         dropped = metric(server.url, "log_lines_dropped_total")
         assert dropped > 0
-        server.read(1)
-        [said] = server.events("log lines were dropped, because they were not read in time")
-        assert said["lines"] == dropped
-        assert len(server.events("request")) + dropped == requests
+        wait_for(server, lambda: len(server.events("request")) + dropped == requests)
+        lost = "log lines were dropped, because they were not read in time"
+        wait_for(server, lambda: [line["lines"] for line in server.events(lost)] == [dropped])
         asks(server, 1)
-        server.read(1)
-        assert len(server.events("request")) + dropped == requests + 1
+        wait_for(server, lambda: len(server.events("request")) + dropped == requests + 1)
 
 
 def test_a_server_whose_log_is_not_read_stops_in_time() -> None:
     with unread() as server:
         asks(server, 2 * PIPE_HOLDS)
         server.process.terminate()
-        assert server.process.wait(20) == 0
+        assert server.process.wait(PATIENCE) == 0
 
 
 def test_the_last_lines_are_written_before_the_end() -> None:
     with unread() as server:
         server.process.terminate()
-        assert server.process.wait(20) == 0
-        server.read(1)
-        assert [line["exit_code"] for line in server.events("stopped")] == [0]
+        assert server.process.wait(PATIENCE) == 0
+        wait_for(server, lambda: [line["exit_code"] for line in server.events("stopped")] == [0])

@@ -58,20 +58,6 @@ def _without_quality(answer: dict[str, Any]) -> list[dict[str, Any]]:
     return [{key: value for key, value in sentence.items() if key != "quality"} for sentence in sentences]
 
 
-@pytest.mark.parametrize(("source", "text"), [("de", GERMAN), ("fr", FRENCH)])
-def test_the_inference_protocol_translates_with_the_model_that_it_names(
-    server: ServerProcess, source: str, text: str
-) -> None:
-    model = INTO_ENGLISH[source]
-    inputs = [{"name": "text", "shape": [1], "datatype": "BYTES", "data": [text]}]
-    found = post(server, f"/v2/models/{model}/infer", inputs=inputs)
-    wanted = post(server, q=text, source=source, target="en", model=model)["translatedText"]
-    assert found["outputs"][0]["data"] == [wanted]
-    fields = {"inputs": inputs, "parameters": {"source": "de", "target": "fr"}}
-    refused = httpx.post(f"{server.url}/v2/models/{model}/infer", json=fields)
-    assert (refused.status_code, refused.json()["code"]) == (400, "unsupported_pair")  # named models never pivot
-
-
 def test_each_leg_counts_under_its_model_and_the_log_names_both(server: ServerProcess) -> None:
     before = {name: metric(server.url, "sentences_total", model=name) for name in (INTO_ENGLISH["de"], INTO_FRENCH)}
     answer = httpx.post(f"{server.url}/translate", json={"q": GERMAN, "source": "de", "target": "fr"})

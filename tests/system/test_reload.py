@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.polling import wait_until_async
+from tests.support.polling import PATIENCE, wait_until_async
 from tests.support.server import ROOT, ServerProcess, metric, running
 from tests.support.toy_onnx import write_speaking_bundle
 from tests.system.load import Load
@@ -162,7 +162,7 @@ def test_a_terminal_that_closes_stops_the_server_instead(models: Path) -> None:
         while b"ready" not in seen and time.monotonic() < end:
             seen += os.read(terminal, 4096)
         os.close(terminal)
-        assert process.wait(20) in (0, 1)
+        assert process.wait(PATIENCE) in (0, 1)
     finally:
         process.kill()
         process.wait()

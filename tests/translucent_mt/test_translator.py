@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.polling import PATIENCE
 from tests.support.server import free_port, running
 from translucent_mt import AsyncTranslator, EngineError, InvalidInput, ServerError, Translation, Translator
 
@@ -250,7 +251,7 @@ async def test_threads_may_share_a_translator_also_beside_a_running_loop(local: 
         thread.start()
     own = local(TEXT).text
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert [each.text for each in found] == [own] * 8
 
 

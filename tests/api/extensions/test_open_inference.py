@@ -88,6 +88,12 @@ async def test_only_what_is_asked_for_is_computed(client: Client, registry: Dumm
     assert 'route="/v2/models/{model}/infer"' in (await client.get("/metrics")).text
 
 
+async def test_a_named_model_never_pivots(client: Client) -> None:
+    request = {"inputs": [text("go")], "parameters": {"source": "de", "target": "fr"}}
+    answer = await client.post(f"{MODEL}/infer", json=request)
+    assert (answer.status_code, answer.json()["code"]) == (400, "unsupported_pair")
+
+
 async def test_given_translations_are_scored_together(client: Client, registry: DummyRegistry) -> None:
     target = text("va", "perdu", name="target_text")
     answer = await client.post(f"{MODEL}/infer", json={"inputs": [text("go", "lost"), target]})

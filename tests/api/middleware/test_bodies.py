@@ -8,6 +8,7 @@ import pytest
 from service.api.errors import ApiError
 from service.api.middleware import bodies as module
 from service.api.middleware.bodies import LARGE, Bodies, Turns
+from tests.support.polling import PATIENCE
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ async def test_a_large_request_begins_at_last_where_others_arrive_all_the_time(
     monkeypatch.setattr(module, "LONGEST_WAIT", 0.01)
     own = Turns()
     waiting = asyncio.create_task(begin(own, order, "large", LARGE))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not waiting.done():
             own.arrived()
             await asyncio.sleep(0)

@@ -9,7 +9,7 @@ import pytest
 from service.engine.errors import DeadlineExceeded, NotReady, Overloaded
 from service.engine.opening import open_models
 from service.engine.opening.open_models import ManagedModel, OpenModels
-from tests.support.polling import wait_until_async
+from tests.support.polling import PATIENCE, wait_until_async
 
 SIZE = 100
 
@@ -100,10 +100,8 @@ async def test_a_request_waits_for_a_busy_model_to_become_idle() -> None:
 async def test_a_wait_for_room_ends_with_half_of_the_time_and_leaves_nothing_behind() -> None:
     house = House(room=1)
     async with house.using("a"):
-        began = time.monotonic()
-        with pytest.raises(Overloaded, match="all open models are in use"):
+        with pytest.raises(Overloaded, match="all open models are in use"):  # at its end it would be DeadlineExceeded
             await house.request("b", seconds=2.0)
-        assert time.monotonic() - began < 2.0
     await asyncio.sleep(0.01)
     assert house.log == ["open a"]  # b is not wanted any more
 
@@ -135,7 +133,7 @@ async def test_busy_models_cannot_keep_another_out(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(open_models, "TURN_SECONDS", 0.05)
     house = House(room=1)
     served = {"a": 0, "b": 0}
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE
 
     async def client(name: str) -> None:
         while min(served.values()) <= 5 and time.monotonic() < end:

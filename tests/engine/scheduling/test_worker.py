@@ -12,7 +12,7 @@ from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine.scheduling.worker import Worker
 from tests.engine.scheduling.working import Clock, Gate, Working, ids_of, job, working
 from tests.support.fake_model import EOS, ScriptedModel, copying_rule, hashed_rule
-from tests.support.polling import wait_until
+from tests.support.polling import PATIENCE, wait_until
 
 
 def cancelled_in(engine: Working) -> int:
@@ -38,7 +38,7 @@ def test_a_short_sentence_does_not_wait_for_long_ones_before_it() -> None:
             future.add_done_callback(lambda _, name=name: order.append(name))  # type: ignore[misc]
         gate.open()
         for future in futures.values():
-            future.result(30)
+            future.result(PATIENCE)
     assert order[0] == "short"
 
 
@@ -56,7 +56,7 @@ def test_rows_that_become_free_are_taken_at_the_next_step() -> None:
     with working(settings=WorkerSettings(Budget(rows=8))) as engine:
         long = job(*range(3, 19), beam_size=4)  # 17 steps, in which four short ones stand beside it, one after another
         futures = engine.worker.submit_all([long, *(job(3, 4, 5, beam_size=4) for _ in range(4))])
-        assert all(future.result(10) for future in futures)
+        assert all(future.result(PATIENCE) for future in futures)
     steps = engine.calls("step")
     assert steps == [8] * steps.count(8) + [4] * steps.count(4)
 
@@ -67,7 +67,7 @@ def test_sentences_that_arrive_under_load_one_by_one_are_encoded_together(monkey
     gate = Gate()
     with working(gate) as engine:
         running = engine.worker.submit_all([job(*range(3, 13)) for _ in range(20)])
-        assert gate.arrived.wait(10)
+        assert gate.arrived.wait(PATIENCE)
         later = [engine.worker.submit(job(token)) for token in (20, 21, 22)]
         gate.open()
         assert [ids_of(future) for future in later] == [(20, EOS), (21, EOS), (22, EOS)]
@@ -79,11 +79,11 @@ def test_running_sentences_do_not_wait_for_the_encoder() -> None:
     gate, slow = Gate("encode"), Gate("step")
     with working(slow) as engine:
         running = engine.worker.submit(job(*range(3, 20)))
-        assert slow.arrived.wait(10)
+        assert slow.arrived.wait(PATIENCE)
         engine.model.before = gate
         slow.open()
         waiting = engine.worker.submit(job(3))
-        assert gate.arrived.wait(10)
+        assert gate.arrived.wait(PATIENCE)
         assert ids_of(running) == (*range(3, 20), EOS)
         assert not waiting.done()
         gate.open()
@@ -94,7 +94,7 @@ def test_a_request_is_queued_whole_or_refused_whole() -> None:
     gate = Gate("encode")
     with working(gate, WorkerSettings(Budget(queued_sentences=5))) as engine:
         accepted = [engine.worker.submit(job(3))]
-        assert gate.arrived.wait(10)
+        assert gate.arrived.wait(PATIENCE)
         accepted += engine.worker.submit_all([job(3), job(4)])
         with pytest.raises(Overloaded) as caught:
             engine.worker.submit_all([job(3)] * 4)
@@ -115,10 +115,10 @@ def test_who_could_not_be_done_in_time_is_refused_at_once() -> None:
     gate = Gate("encode")
     with working(slow, WorkerSettings(Budget(rows=8)), clock) as engine:
         worker = engine.worker
-        assert all(each.result(30) for each in worker.submit_all([job(*range(3, 7), beam_size=8)] * 8))
+        assert all(each.result(PATIENCE) for each in worker.submit_all([job(*range(3, 7), beam_size=8)] * 8))
         engine.model.before = gate
         futures = worker.submit_all([job(*range(3, 7), beam_size=8)] * 9)  # 5 tokens and 5 seconds each
-        assert gate.arrived.wait(10)
+        assert gate.arrived.wait(PATIENCE)
         worker.check_room()
         worker.check_room(deadline=clock.now + 100)
         for refused in (worker.check_room, lambda deadline: worker.submit(job(3, deadline=deadline))):
@@ -126,7 +126,7 @@ def test_who_could_not_be_done_in_time_is_refused_at_once() -> None:
                 refused(clock.now + 60)
             assert 10 <= caught.value.retry_after <= 30
         gate.open()
-        assert all(future.result(30) for future in futures)
+        assert all(future.result(PATIENCE) for future in futures)
         worker.check_room(deadline=clock.now + 1)  # no request waits: it may as well be tried
 
 
@@ -136,7 +136,7 @@ def test_cancelled_and_late_sentences_leave_before_the_next_step_whether_they_ru
         deadlines = (None, 1.0, None, 1.0, None)
         jobs = [job(3 + at, beam_size=8, deadline=deadline) for at, deadline in enumerate(deadlines)]
         runs, runs_late, waits, waits_late, patient = engine.worker.submit_all(jobs, ids=[70, 71, 72, 73, 74])
-        assert gate.arrived.wait(10)
+        assert gate.arrived.wait(PATIENCE)
         assert runs.cancel()
         engine.worker.cancel(72)
         engine.worker.cancel(99)
@@ -146,7 +146,7 @@ def test_cancelled_and_late_sentences_leave_before_the_next_step_whether_they_ru
         engine.worker.cancel(74)  # answered by now
         for late in (runs_late, waits_late):
             with pytest.raises(DeadlineExceeded):
-                late.result(10)
+                late.result(PATIENCE)
         wait_until(lambda: engine.load == (0, 0, 0))
     assert waits.cancelled()
     assert engine.calls("step") == [16] + [8] * (len(engine.calls("step")) - 1)
@@ -164,7 +164,7 @@ def test_stopping_lets_those_in_hand_finish_and_refuses_new_ones() -> None:
     with pytest.raises(NotReady, match="stopping"):
         worker.submit(job(3))
     gate.open()
-    stopping.join(4)
+    stopping.join(PATIENCE)
     assert not stopping.is_alive()
     assert all(future.result(0).hypotheses for future in futures)
     assert worker.status.state == "stopped"
@@ -176,7 +176,7 @@ def test_stopping_answers_every_request_even_if_a_run_hangs(monkeypatch: pytest.
     gate = Gate()
     with working(gate) as engine:
         futures = engine.worker.submit_all([job(3), job(4)])
-        assert gate.arrived.wait(10)
+        assert gate.arrived.wait(PATIENCE)
         engine.worker.stop()
         assert [type(future.exception(0)) for future in futures] == [NotReady] * 2
         gate.open()
@@ -217,7 +217,7 @@ def test_the_second_decoder_rests_while_the_first_has_room() -> None:
 
     with working(note, WorkerSettings(Budget(sentences=3), inter_threads=2, fill_first=True)) as engine:
         few = engine.worker.submit_all([job(3, 4, beam_size=4), job(5, 6, beam_size=4)])
-        assert gate.arrived.wait(10)
+        assert gate.arrived.wait(PATIENCE)
         wait_until(lambda: engine.load == (8, 2, 0))
         assert stepped == {"engine-toy-0"}
         more = engine.worker.submit_all([job(7, 8, beam_size=4), job(9, 10, beam_size=4)])
@@ -230,7 +230,7 @@ def test_a_cancelled_sentence_leaves_whichever_decoder_has_it() -> None:
     gate = Gate()
     with working(gate, WorkerSettings(inter_threads=2)) as engine:
         doomed = engine.worker.submit_all([job(*range(3, 20), beam_size=4) for _ in range(4)])
-        assert gate.arrived.wait(10)
+        assert gate.arrived.wait(PATIENCE)
         for future in doomed:
             assert future.cancel()
         gate.open()
@@ -242,7 +242,7 @@ def test_after_a_cancelled_sentence_the_decoder_rests(monkeypatch: pytest.Monkey
     gate = Gate()
     with working(gate) as engine:
         doomed = engine.worker.submit(job(3, 4))
-        assert gate.arrived.wait(10)
+        assert gate.arrived.wait(PATIENCE)
         assert doomed.cancel()
         gate.open()
         wait_until(lambda: engine.load == (0, 0, 0) and cancelled_in(engine) == 1)
@@ -259,5 +259,5 @@ def test_many_callers_who_come_and_go_leave_a_working_engine(decoders: int) -> N
         futures = [engine.worker.submit(job(3 + at % 20, beam_size=1 + at % 4, max_length=6)) for at in range(150)]
         for future in futures[::3]:
             future.cancel()
-        assert all(future.cancelled() or future.result(60).hypotheses for future in futures)
+        assert all(future.cancelled() or future.result(PATIENCE).hypotheses for future in futures)
         wait_until(lambda: engine.load == (0, 0, 0))

@@ -14,7 +14,7 @@ from service.engine.scheduling.pending import Budget, WorkerSettings
 from service.engine.scheduling.worker import Worker
 from tests.engine.scheduling.working import Gate, breaking, ids_of, job, scored, working
 from tests.support.fake_model import EOS, copying_rule
-from tests.support.polling import wait_until
+from tests.support.polling import PATIENCE, wait_until
 
 
 def asked(worker: Worker, what: str) -> Future[Any]:
@@ -30,7 +30,7 @@ def test_a_failure_fails_those_in_flight_and_the_next_request_works(
 ) -> None:
     with working(breaking(broken, times=1)) as engine:
         with pytest.raises(EngineFailure):
-            engine.worker.submit(scored(3, 4)).result(10)
+            engine.worker.submit(scored(3, 4)).result(PATIENCE)
         assert ids_of(engine.worker.submit(scored(5))) == (5, EOS)
         assert engine.worker.status.alive
         assert engine.count(RunFailed) == 1
@@ -41,13 +41,13 @@ def test_an_encoder_run_that_fails_costs_those_in_it_and_nobody_else() -> None:
     gate = Gate()
     with working(gate) as engine:
         running = engine.worker.submit(job(3))
-        assert gate.arrived.wait(10)
+        assert gate.arrived.wait(PATIENCE)
         engine.model.before = breaking("encode", times=1)
         long = [job(*[token] * 63) for token in range(4, 12)]  # 64 tokens each: four in a run
         futures = engine.worker.submit_all(long)
         for future in futures[:4]:
             with pytest.raises(EngineFailure):
-                future.result(10)
+                future.result(PATIENCE)
         gate.open()
         assert ids_of(running) == (3, EOS)
         assert [ids_of(future)[0] for future in futures[4:]] == [8, 9, 10, 11]
@@ -68,11 +68,11 @@ def test_three_failures_kill_the_worker_and_are_not_hidden_by_other_runs_that_wo
     with working(breaking(broken)) as engine:
         for _ in range(2):
             with pytest.raises(EngineFailure):
-                asked(engine.worker, broken).result(10)
-            assert asked(engine.worker, well).result(10)
+                asked(engine.worker, broken).result(PATIENCE)
+            assert asked(engine.worker, well).result(PATIENCE)
             assert engine.worker.status.alive
         with pytest.raises(EngineFailure):
-            asked(engine.worker, broken).result(10)
+            asked(engine.worker, broken).result(PATIENCE)
         wait_until(lambda: engine.worker.status.state == "dead" and not engine.worker.status.alive)
         with pytest.raises(NotReady, match="has failed"):
             asked(engine.worker, well)
@@ -89,7 +89,7 @@ def test_one_broken_decoder_is_not_hidden_by_one_that_works() -> None:
                 futures = engine.worker.submit_all([job(3, beam_size=8)] * 12)
             except NotReady:
                 break
-            assert all(isinstance(future.exception(10), EngineFailure | None) for future in futures)
+            assert all(isinstance(future.exception(PATIENCE), EngineFailure | None) for future in futures)
         wait_until(lambda: engine.worker.status.state == "dead" and not engine.worker.status.alive)
 
 
@@ -106,7 +106,7 @@ def test_a_thread_that_dies_leaves_no_future_unresolved_and_ends_the_worker(
         gate.open()
         for future in futures:
             with pytest.raises(EngineFailure):
-                future.result(10)
+                future.result(PATIENCE)
         wait_until(lambda: all(future.done() for future in others))  # perhaps they were answered in time
         wait_until(lambda: engine.worker.status.state == "dead" and not engine.worker.status.alive)
     assert "ended unexpectedly" in caplog.text

@@ -13,6 +13,7 @@ from service.engine.jobs import SearchOptions, SentenceJob, SentenceResult, Weig
 from service.engine.scheduling.pending import WorkerSettings
 from service.engine.scheduling.worker import Worker
 from tests.support.fake_model import EOS, ScriptedModel, copying_rule
+from tests.support.polling import PATIENCE
 
 Hook = Callable[[str, int], None]
 
@@ -62,7 +63,7 @@ def scored(*ids: int, max_length: int = 20, deadline: float | None = None) -> Se
 
 
 def ids_of(future: Future[SentenceResult]) -> tuple[int, ...]:
-    return future.result(10).hypotheses[0].ids
+    return future.result(PATIENCE).hypotheses[0].ids
 
 
 @dataclass
@@ -85,7 +86,7 @@ class Gate:
     def __call__(self, what: str, rows: int) -> None:
         if what == self._what:
             self.arrived.set()
-            assert self._open.wait(10)
+            assert self._open.wait(PATIENCE)
         self._then(what, rows)
 
     def open(self) -> None:
