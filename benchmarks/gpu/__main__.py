@@ -2,7 +2,8 @@
 
 It checks that models really run on the GPU, that translations, log-probabilities and attention are those of the CPU,
 and that a sentence is translated alone as in company. Then it measures speed and memory against CTranslate2 in float16
-and PyTorch in half precision at batch 1 to 512, and the service under load. It ends with 1 if a check failed.
+and PyTorch in half precision at batch 1 to 512, for the bundle and a base model of 74 million parameters with random
+weights, and the service under load. It ends with 1 if a check failed.
 `--device cpu` rehearses all of it without a GPU; those figures mean nothing.
 """
 
@@ -21,6 +22,7 @@ from benchmarks.engine.__main__ import table as speed_table
 from benchmarks.engine.engines import Ids, Setting
 from benchmarks.engine.isolated import IsolatedEngine
 from benchmarks.engine.measure import Row, Text, compare
+from benchmarks.gpu.base_model import write_base
 from benchmarks.gpu.checks import (
     PRECISION,
     Check,
@@ -39,7 +41,8 @@ from benchmarks.gpu.whole import write_whole
 from benchmarks.load.servers import process_tree, serving
 from benchmarks.machine import heading
 from benchmarks.tables import markdown, put
-from service.bundle.load import load_bundle
+from service.bundle.load import Bundle, load_bundle
+from service.bundle.manifest import Precision
 from service.engine import own_providers
 from service.engine.model.device import CUDA
 from service.engine.text.tokenizer import Tokenizer, load_tokenizers
@@ -57,7 +60,8 @@ def main() -> None:
             "GPU, `make gpu-check` installs what is needed; `--device cpu` rehearses the checks here."
         )
     checks = [*placed(options), *checked(options), *served(options)]
-    rows = measured(options)
+    bundle = load_bundle(options.bundle)
+    rows = measured(bundle, options) + ([] if options.skip_base else measured_base(bundle, options))
     load = [] if options.skip_load else [under_load(options)]
     text = "\n\n".join([report(checks), speed_table(rows), *load])
     if options.publish:
@@ -109,16 +113,15 @@ def served(options: argparse.Namespace) -> list[Check]:
     return [Check("the server", passed, f"{measured}; {memory}", f"{options.device}, answers 200")]
 
 
-def measured(options: argparse.Namespace) -> list[Row]:
+def measured(bundle: Bundle, options: argparse.Namespace) -> list[Row]:
     """Return the speed of the engines at each batch size, on the same sentences in turns."""
-    bundle = load_bundle(options.bundle)
     tokenizer = load_tokenizers(bundle).source
     precisions = {
         "cuda": (f"{PRECISION}@cuda", "float16@cuda", "eager@cuda"),
         "cpu": ("int8@cpu", "int8@cpu", "eager@cpu"),
     }
     names = zip(("translucent", "ctranslate2", "torch"), precisions[options.device], strict=True)
-    engines = {name: IsolatedEngine(name[0], options.bundle, name[1]) for name in names}
+    engines = {name: IsolatedEngine(name[0], bundle.folder, name[1]) for name in names}
     rows: list[Row] = []
     try:
         for beam in BEAMS:
@@ -132,6 +135,13 @@ def measured(options: argparse.Namespace) -> list[Row]:
         for engine in engines.values():
             engine.close()
     return rows
+
+
+def measured_base(bundle: Bundle, options: argparse.Namespace) -> list[Row]:
+    """Return the same for the base model, whose products are large enough for a GPU."""
+    precision: Precision = PRECISION if options.device == "cuda" else "int8"
+    with tempfile.TemporaryDirectory() as folder:
+        return measured(load_bundle(write_base(bundle, Path(folder) / "base", precision)), options)
 
 
 def bleu_of(tokenizer: Tokenizer, references: Sequence[str]) -> Callable[[Sequence[Ids]], float]:
@@ -172,6 +182,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--first-rate", type=float, default=100.0, help="requests a second of the service")
     parser.add_argument("--load-seconds", type=float, default=6.0, help="at each rate")
+    parser.add_argument("--skip-base", action="store_true", help="leave the model of 74 million parameters out")
     parser.add_argument("--skip-load", action="store_true", help="leave the service under load out")
     parser.add_argument("--publish", action="store_true", help="refresh docs/benchmarks.md")
     parser.add_argument("--short", action="store_true", help="for a GPU that is lent for some minutes")

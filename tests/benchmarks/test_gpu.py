@@ -10,7 +10,9 @@ import pytest
 from benchmarks.corpora import ROOT, load_corpus
 from benchmarks.engine.engines import on_device
 from benchmarks.gpu import __main__ as gpu_check
+from benchmarks.gpu.base_model import write_base
 from benchmarks.gpu.checks import (
+    PRECISION,
     Check,
     differences,
     exactness,
@@ -26,9 +28,12 @@ from benchmarks.gpu.memory import gpu_megabytes, gpu_name
 from benchmarks.gpu.steps import MOST_BYTES, step_cost
 from benchmarks.gpu.whole import write_whole
 from service.bundle.load import Bundle, load_bundle
-from service.engine import SentenceResult
+from service.engine import SearchOptions, SentenceJob, SentenceResult
 from service.engine.jobs import Hypothesis
+from service.engine.model.device import CPU, ModelSettings, Placement
+from service.engine.model.onnx_model import OnnxModel
 from service.engine.text.tokenizer import load_tokenizers
+from tests.support.decoding import run_batch
 
 TEXTS = ("I lost.", "Where is the station?", "The meeting was moved to Thursday because the room is too small.")
 
@@ -68,6 +73,17 @@ def test_slots_give_what_the_state_of_the_cpu_gives_and_cost_a_step_little(name:
         cost = step_cost(open_on(bundle, "cpu"), sorted(sources, key=len)[-8:], beam)
         assert (cost.sessions, cost.bound) == (1, 0)
         assert cost.bytes_of_row <= MOST_BYTES
+
+
+def test_a_sentence_joins_one_that_runs_in_arrays_too_short_for_it(bundle: Bundle, tmp_path: Path) -> None:
+    whole = write_whole(bundle, tmp_path / "whole")
+    placement = Placement("cpu", CPU, PRECISION, whole.manifest.graphs[PRECISION])
+    host, slots = (OnnxModel(whole, placement, ModelSettings(), rehearsed=rehearsed) for rehearsed in (False, True))
+    encode = load_tokenizers(whole).source.encode
+    jobs = [SentenceJob(encode(text), SearchOptions(2, max_length=60)) for text in (TEXTS[0], " ".join(3 * TEXTS))]
+    found, expected = (run_batch(model, jobs, arrivals=[0, 3]) for model in (slots, host))
+    assert len(jobs[1].source_ids) > 32
+    assert [one.hypotheses[0] for one in found] == [one.hypotheses[0] for one in expected]
 
 
 @pytest.mark.parametrize("name", ["transformer-en-fr", "bahdanau-en-fr"])
@@ -120,3 +136,12 @@ def test_without_a_gpu_the_check_says_what_to_do(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(gpu_check, "own_providers", lambda: ("CPUExecutionProvider",))
     with pytest.raises(SystemExit, match=r"There is no GPU to check.*--device cpu"):
         gpu_check.main()
+
+
+def test_the_base_model_reads_text_and_its_translations_end_at_the_limit(bundle: Bundle, tmp_path: Path) -> None:
+    base = load_bundle(write_base(bundle, tmp_path / "base", "fp16", vocabulary=10_500, layers=1))
+    tokenizer = load_tokenizers(base).source
+    model = open_on(base, "cpu")
+    [result] = translated(model, base, [tokenizer.encode(TEXTS[0])], 1)
+    assert base.manifest.vocabulary_size == 10_500
+    assert len(result.hypotheses[0].ids) > len(TEXTS[0])

@@ -13,7 +13,7 @@ import numpy as np
 import onnxruntime
 
 from service.bundle.limits import step_candidates
-from service.bundle.manifest import GraphSet
+from service.bundle.manifest import ArraySpec, GraphSet
 from service.engine.jobs import IntArray
 from service.engine.model.buffers import Array
 from service.engine.model.device import NODE_BY_NODE, log_once
@@ -110,8 +110,8 @@ class Bucket:
         own = ("kept", "source_lengths", "own_rows", "positions", *(spec.name for spec in graphs.arrays.of_sentences))
         inputs = {name: self.values[name] for name in own}
         inputs |= {name: before.values[name] for name in BETWEEN}
-        held = ["lengths", *(spec.name for spec in graphs.arrays.state)]
-        inputs |= {f"held_{name}": before.values[name] for name in held}
+        inputs["held_lengths"] = before.values["lengths"]
+        inputs |= {f"held_{spec.name}": self._held(before, spec) for spec in graphs.arrays.state}
         for entry in graphs.step.get_inputs():
             if entry.name in self._host:
                 binding.bind_cpu_input(entry.name, self._host[entry.name])
@@ -120,6 +120,17 @@ class Bucket:
         for entry in graphs.step.get_outputs():
             binding.bind_ortvalue_output(entry.name, self.values[entry.name.removeprefix("next_")])
         return binding
+
+    def _held(self, before: "Bucket", spec: ArraySpec) -> Value:
+        """Return a state of another bucket with room for as many tokens as this one has.
+
+        It goes by the host: a batch moves to longer arrays a few times, and a node for it would run in every step.
+        """
+        value = before.values[spec.name]
+        if "T" not in spec.axes or before.length == self.length:
+            return value
+        room = [(0, self.length - before.length if axis == "T" else 0) for axis in spec.axes]
+        return onnxruntime.OrtValue.ortvalue_from_numpy(np.pad(value.numpy(), room), self._graphs.device, 0)
 
     def run(self, before: "Bucket | None" = None) -> None:
         """Run a step; `before`: it continues the rows of another bucket."""
