@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
+from tests.support.polling import PATIENCE
 from tests.support.server import running
 
-expect.set_options(timeout=20_000)  # drawing for the first time takes a while on a busy machine
+expect.set_options(timeout=1000 * PATIENCE)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -47,7 +48,7 @@ def page(browser: Browser, url: str) -> Iterator[Page]:
             strangers.append(request.url)
 
     context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(1000 * PATIENCE)
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=url)
     page = context.new_page()
     page.on("console", heard)

@@ -4,12 +4,12 @@
 """
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import uvloop
 
+from service.engine.events import EventListener
 from service.engine.jobs import FloatArray
 from service.engine.model_info import MemberInfo, ModelInfo
 from service.engine.types import (
@@ -117,16 +117,14 @@ def info_of(info: ModelInfo) -> ModelInfo:
 class GalleryRegistry(DummyRegistry):
     """The dummy's models, with layers and heads."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(names=names)
-        for translator in self.dummies:
-            gallery = GalleryTranslator(info_of(translator.info))
-            gallery.say = str.title if gallery.info.target_language == "en" else str.upper
-            self.add(gallery)
+    def translator(self, info: ModelInfo, on_event: EventListener, seconds: float) -> GalleryTranslator:
+        translator = GalleryTranslator(info_of(info), on_event, seconds)
+        translator.say = str.title if info.target_language == "en" else str.upper
+        return translator
 
 
 if __name__ == "__main__":
     settings = load_settings()
     configure_logging(settings.log_level)
-    registry = GalleryRegistry(sys.argv[1:] or (*MODELS, "transformer-fr-en"))
+    registry = GalleryRegistry(names=sys.argv[1:] or (*MODELS, "transformer-fr-en"))
     sys.exit(uvloop.run(serve(service_of(registry, settings))))

@@ -102,7 +102,7 @@ def test_the_saved_html_file_draws_itself_without_a_server(page: Page, url: str,
     other.on("dialog", lambda dialog: complaints.append(dialog.message))
     other.on("request", lambda request: None if request.url.startswith("file:") else complaints.append(request.url))
     other.goto(path.as_uri())
-    expect(other.locator("#figure svg")).to_contain_text("dog", timeout=60_000)
+    expect(other.locator("#figure svg")).to_contain_text("dog")
     other.get_by_text("The same as a table").click()
     expect(other.get_by_role("columnheader", name="dog")).to_be_visible()
     other.close()

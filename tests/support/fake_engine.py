@@ -23,6 +23,7 @@ from service.engine.events import (
     ignore_event,
 )
 from service.engine.jobs import AttentionScores, FloatArray, SearchTrace, TracedHypothesis
+from service.engine.loader import EngineSettings
 from service.engine.model_info import ModelInfo, WorkerState
 from service.engine.opening.open_models import OpenModels
 from service.engine.registry import Registry
@@ -47,7 +48,6 @@ from service.metrics import Metrics
 from service.settings import Settings
 
 MODELS = ("bahdanau-en-fr", "transformer-en-de", "transformer-en-fr")
-SCORES = [{"test_set": "made up", "metric": "BLEU", "score": 40.0}]  # a Transformer is the default
 DETECTION = LanguageDetection()
 
 
@@ -57,8 +57,7 @@ def info_of(name: str) -> ModelInfo:
     sources, targets = (side.split("+") for side in sides)
     return ModelInfo(
         *(name, "1", architecture, sources[0], targets[0], f"sha256:{name}", "int8", "cpu", "auto"),
-        *("CPUExecutionProvider", 256, 256, {"align": {"layer": 0}}),
-        card={"recipe": "none", "scores": SCORES if architecture == "transformer" else []},
+        *("CPUExecutionProvider", 256, 256, {"align": {"layer": 0}}, {"recipe": "none"}),
         source_languages=tuple(sources) if len(sources) > 1 else (),
         target_languages=tuple(targets) if len(targets) > 1 else (),
     )
@@ -261,12 +260,16 @@ class DummyRegistry(Registry):
         seconds: float = 0.0,
         names: Sequence[str] = MODELS,
     ) -> None:
-        super().__init__(Path(), on_event=on_event)
+        defaults = tuple(name for name in names if name.startswith("transformer"))
+        super().__init__(Path(), EngineSettings(default_models=defaults), on_event)
         self._started = True
         self.folder: list[str] = []
         self.refused: Change | None = None  # what to say instead of having reloaded
         for name in names:
-            self.add(DummyTranslator(info_of(name), on_event, seconds))
+            self.add(self.translator(info_of(name), on_event, seconds))
+
+    def translator(self, info: ModelInfo, on_event: EventListener, seconds: float) -> DummyTranslator:
+        return DummyTranslator(info, on_event, seconds)
 
     def add(self, translator: Translator) -> None:
         self.folder.append(translator.name)
