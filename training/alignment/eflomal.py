@@ -13,7 +13,7 @@ from shutil import which
 import numpy as np
 
 from training.alignment.gold import AlignmentError, Gold, Links, read_pharaoh
-from training.data.dataset import EncodedPairs, epoch_entries
+from training.data.dataset import epoch_entries, load_corpora
 from training.data.words import words_of
 from training.runs.folder import RunFolder
 
@@ -33,7 +33,7 @@ def training_text(run: Path, count: int) -> Texts:
     """Return at most ``count`` pairs of the mix that a run was trained on, with separated words."""
     folder = RunFolder(run)
     recipe, tokenizer = folder.load_recipe(), folder.load_tokenizer()
-    corpora = [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
+    corpora = load_corpora(recipe, folder)
     entries = epoch_entries([len(c) for c in corpora], [min(1.0, c.weight) for c in recipe.corpora], recipe.seed, 0)
     chosen = np.random.default_rng(recipe.seed).permutation(entries)[:count].tolist()
     sides = [[side[i] for side in (corpora[c].source, corpora[c].target)] for c, i in chosen]

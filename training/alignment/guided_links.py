@@ -7,11 +7,28 @@ import numpy as np
 import numpy.typing as npt
 
 from training.alignment.eflomal import word_links
-from training.data.dataset import EncodedPairs, Side
+from training.data.dataset import EncodedPairs, Side, load_corpora
 from training.data.link_table import LinkTable
+from training.data.prepare import prepare
+from training.recipe import Recipe
+from training.runs.fingerprint import Prepared
 from training.runs.folder import RunFolder
 
 EPOCHS = 3
+
+
+def prepare_with_links(recipe: Recipe, folder: RunFolder, mirror: Path | None) -> None:
+    """Prepare a run folder, and link its pairs if the recipe guides attention; what is there is kept.
+
+    Raises PreparedError if the folder was prepared with other values.
+    """
+    if folder.prepared.exists():
+        Prepared.load(folder.prepared).require(recipe)
+    else:
+        prepare(recipe, folder, mirror, folder.downloads, word_links)
+    linked = all(folder.links(corpus.name).exists() for corpus in recipe.corpora)
+    if recipe.optimisation.guided_alignment is not None and not linked:
+        make_links(folder.path)
 
 
 def make_links(run: Path) -> dict[str, float]:
@@ -23,7 +40,7 @@ def make_links(run: Path) -> dict[str, float]:
     """
     folder = RunFolder(run)
     recipe = folder.load_recipe()
-    corpora = [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
+    corpora = load_corpora(recipe, folder)
     chosen = [
         _seen(len(group), corpus.weight * EPOCHS, recipe.seed)
         for corpus, group in zip(recipe.corpora, corpora, strict=True)

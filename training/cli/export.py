@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from service.bundle.manifest import DecodingDefaults, Precision
-from training.data.dataset import EncodedPairs
+from training.data.dataset import EncodedPairs, load_corpora
 from training.export.bundle import ExportOptions, require_replaceable
 from training.export.card_inputs import read_alignment, read_scores
 from training.export.manifest import next_version
@@ -81,5 +81,4 @@ def export(
 
 def shortlist_of(folder: RunFolder, recipe: Recipe, vocabulary: int) -> Shortlist:
     """Return the shortlist learnt from the run's training pairs."""
-    corpora = [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
-    return learn_shortlist(corpora, [corpus.weight for corpus in recipe.corpora], vocabulary)
+    return learn_shortlist(load_corpora(recipe, folder), [corpus.weight for corpus in recipe.corpora], vocabulary)

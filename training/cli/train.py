@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from training.alignment.eflomal import word_links
-from training.alignment.guided_links import make_links
+from training.alignment.guided_links import prepare_with_links
 from training.data.prepare import prepare as prepare_run
 from training.recipe import Recipe, load_recipe
 from training.recipe_stages import load_recipes
-from training.runs.fingerprint import Prepared
 from training.runs.folder import RunFolder
 from training.trainer.log import quiet_libraries
 from training.trainer.run import train as train_run
@@ -74,15 +73,5 @@ def stages(
             typer.echo(f"{stage.run}: has ended")
         else:
             typer.echo(f"{stage.run}: begins, or resumes")
-            _run_stage(stage, folder, mirror)
-
-
-def _run_stage(stage: Recipe, folder: RunFolder, mirror: Path | None) -> None:
-    if folder.prepared.exists():
-        Prepared.load(folder.prepared).require(stage)
-    else:
-        prepare_run(stage, folder, mirror, folder.downloads, word_links)
-    linked = all(folder.links(corpus.name).exists() for corpus in stage.corpora)
-    if stage.optimisation.guided_alignment is not None and not linked:
-        make_links(folder.path)
-    train_run(stage, folder, progress=sys.stderr.isatty())
+            prepare_with_links(stage, folder, mirror)
+            train_run(stage, folder, progress=sys.stderr.isatty())

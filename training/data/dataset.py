@@ -13,7 +13,9 @@ from tokenizers import Tokenizer
 
 from service.bundle.vocabulary import EOS
 from training.data.cleaning import Pair
+from training.recipe import Recipe
 from training.runs.fingerprint import hash_of
+from training.runs.folder import RunFolder
 
 Ids = npt.NDArray[np.uint16]
 
@@ -70,6 +72,11 @@ class EncodedPairs:
             return EncodedPairs(
                 Side(data["source_ids"], data["source_offsets"]), Side(data["target_ids"], data["target_offsets"])
             )
+
+
+def load_corpora(recipe: Recipe, folder: RunFolder) -> list[EncodedPairs]:
+    """Return the training pairs of a run, one corpus of its recipe after the other."""
+    return [EncodedPairs.load(folder.corpus(corpus.name)) for corpus in recipe.corpora]
 
 
 def encode_pairs(

@@ -5,7 +5,6 @@ nouns (``nouns.txt``) are our own; each slot is filled with a noun of the frame'
 name shows: ``{ce}`` is *ce*, *cet* or *cette* with the noun, ``{einen}`` the accusative.
 """
 
-import csv
 import random
 import re
 from collections.abc import Iterator
@@ -13,8 +12,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from training.data.cleaning import Pair
-from training.data.number_templates import LANGUAGES
+from training.data.number_templates import templates
 
+FRAMES = "noun_frames.tsv"
+"""The classes of the nouns of each frame, and the sentence in each language."""
 _SLOT = re.compile(r"\{([a-zäöüß-]+)(\d?)\}")
 _BEGINNING = re.compile(r"^\w|(?<=[.!?] )\w")
 _VOWEL = re.compile(r"[aeiouyhéèêâàîôûœ]", re.IGNORECASE)
@@ -44,10 +45,7 @@ def noun_pairs(source_language: str, target_language: str, count: int, seed: int
 
     Raises ValueError for a language without frames.
     """
-    for language in (source_language, target_language):
-        if language not in LANGUAGES:
-            raise ValueError(f"noun templates are written in {', '.join(LANGUAGES)}, not in {language}")
-    by_kind, listed = nouns(), frames()
+    by_kind, listed = nouns(), templates(FRAMES, source_language, target_language)
     for at in range(count):
         draw, frame = random.Random(f"{seed} {at}"), listed[at % len(listed)]
         chosen = [draw.choice(by_kind[draw.choice(names.split("|"))]) for names in frame["classes"].split()]
@@ -59,12 +57,6 @@ def filled(frame: dict[str, str], language: str, chosen: list[Noun]) -> str:
     form = {"en": _english, "fr": _french, "de": _german}[language]
     text = _SLOT.sub(lambda slot: form(slot[1], chosen[int(slot[2] or 1) - 1]), frame[language])
     return _BEGINNING.sub(lambda letter: letter[0].upper(), text) if text[-1] in ".?!" else text
-
-
-def frames() -> list[dict[str, str]]:
-    """Return the frames: classes of their nouns, and the sentence in each language."""
-    text = files(__package__).joinpath("noun_frames.tsv").read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def nouns() -> dict[str, list[Noun]]:

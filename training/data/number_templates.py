@@ -52,12 +52,12 @@ def number_pairs(
 
     Raises ValueError for a language without templates.
     """
-    templates, repeated = _templates(sentences), REPEATED if sentences == TRAINING else 0.0
-    for language in (source_language, target_language):
-        if language not in LANGUAGES:
-            raise ValueError(f"number templates are written in {', '.join(LANGUAGES)}, not in {language}")
+    listed, repeated = (
+        templates(sentences, source_language, target_language),
+        REPEATED if sentences == TRAINING else 0.0,
+    )
     for at in range(count):
-        template = templates[at % len(templates)]
+        template = listed[at % len(listed)]
         yield filled(template, source_language, target_language, random.Random(f"{seed} {at}"), repeated)
 
 
@@ -101,7 +101,11 @@ def _with_two_digits(value: Value, draw: random.Random) -> Value:
     return {language: text.translate(digits) for language, text in value.items()}
 
 
-def _templates(sentences: str) -> list[Value]:
+def templates(sentences: str, *languages: str) -> list[Value]:
+    """Return the rows of a file of templates; raise ValueError for a language in which none are written."""
+    for language in languages:
+        if language not in LANGUAGES:
+            raise ValueError(f"our templates are written in {', '.join(LANGUAGES)}, not in {language}")
     text = files(__package__).joinpath(sentences).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 

@@ -21,7 +21,6 @@ UNREACHABLE = " "
 """Stands in front of the name of an entry that no text is cut into, in the tokenizers of imported models."""
 UNKNOWN = "▁UNK"
 """Any word outside the shortlist of a vocabulary of words. BLEU counts it as one wrong word."""
-FIRST_PIECE = len(SPECIAL_TOKENS) + len(BYTE_TOKENS)
 
 
 def train_tokenizer(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:

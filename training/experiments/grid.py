@@ -13,12 +13,11 @@ from typing import Any
 from service.bundle.manifest import AlignmentHead
 from training.alignment.eflomal import align_both_ways, development_text, silver, training_text
 from training.alignment.gold import AlignmentError, Gold
-from training.alignment.guided_links import make_links
+from training.alignment.guided_links import prepare_with_links
 from training.alignment.head_search import rank_heads
 from training.data.augmentation import joins
 from training.data.cleaning import Pair
 from training.data.dataset import EncodedPairs
-from training.data.prepare import prepare
 from training.data.split import spread
 from training.data.subwords import UNKNOWN
 from training.decoding.beam_search import SearchOptions
@@ -153,11 +152,7 @@ class Grid:
         """
         part = prepared_part(recipe)
         path = self.path / f"prepared-{hash_of(json.dumps(part, sort_keys=True).encode())[:8]}"
-        if not RunFolder(path).prepared.exists():
-            prepare(recipe, RunFolder(path), self._mirror, self.path / "downloads")
-        guided = recipe.optimisation.guided_alignment is not None
-        if guided and not all(RunFolder(path).links(corpus.name).exists() for corpus in recipe.corpora):
-            make_links(path)
+        prepare_with_links(recipe, RunFolder(path), self._mirror)
         return path
 
 

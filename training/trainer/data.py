@@ -7,7 +7,7 @@ import lightning
 from torch.utils.data import DataLoader, IterableDataset
 
 from training.data.batching import Batch, TokenBatches, ordered_batches
-from training.data.dataset import EncodedPairs
+from training.data.dataset import EncodedPairs, load_corpora
 from training.data.link_table import LinkTable
 from training.recipe import Recipe
 from training.runs.folder import RunFolder
@@ -54,7 +54,7 @@ class PairData(lightning.LightningDataModule):
     def __init__(self, recipe: Recipe, folder: RunFolder) -> None:
         super().__init__()
         self._recipe = recipe
-        self._corpora = [EncodedPairs.load(folder.corpus(c.name)) for c in recipe.corpora]
+        self._corpora = load_corpora(recipe, folder)
         guided = recipe.optimisation.guided_alignment is not None
         named = zip(recipe.corpora, self._corpora, strict=True)
         self._links = [LinkTable.load(folder.links(c.name), group) for c, group in named] if guided else None

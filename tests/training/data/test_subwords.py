@@ -7,7 +7,7 @@ from tokenizers import Tokenizer
 
 from service.bundle.vocabulary import BOS, BYTE_TOKENS, EOS, PAD
 from training.data.cleaning import normalise
-from training.data.subwords import FIRST_PIECE, train_tokenizer
+from training.data.subwords import train_tokenizer
 from training.evaluation.test_sets import TestSet, without_unknown
 from training.recipe import VocabularyConfig
 
@@ -38,7 +38,7 @@ def round_trip(tokenizer: Tokenizer, text: str) -> str:
 
 def test_special_and_byte_tokens_have_their_fixed_ids(tokenizer: Tokenizer) -> None:
     assert [tokenizer.token_to_id(token) for token in ("<pad>", "<s>", "</s>")] == [PAD, BOS, EOS] == [0, 1, 2]
-    assert [tokenizer.token_to_id(token) for token in BYTE_TOKENS] == list(range(3, FIRST_PIECE))
+    assert [tokenizer.token_to_id(token) for token in BYTE_TOKENS] == list(range(3, 3 + 256))
     assert tokenizer.get_vocab_size() == len(tokenizer.get_vocab()) <= 400
 
 

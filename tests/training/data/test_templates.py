@@ -8,9 +8,9 @@ import pytest
 
 from training.data.cleaning import Pair
 from training.data.made_up_grammar import LONGEST, made_up_pairs
+from training.data.noun_templates import FRAMES, noun_pairs, nouns
 from training.data.noun_templates import filled as noun_filled
-from training.data.noun_templates import frames, noun_pairs, nouns
-from training.data.number_templates import LANGUAGES, TESTING, TRAINING, number_pairs
+from training.data.number_templates import LANGUAGES, TESTING, TRAINING, number_pairs, templates
 from training.data.number_templates import filled as number_filled
 
 WORDS = {noun.en[0]: noun for listed in nouns().values() for noun in listed}
@@ -105,7 +105,7 @@ def test_articles_and_endings_agree(frame: str, noun: str, french: str, german: 
 
 def test_every_frame_takes_every_noun_of_its_classes() -> None:
     known = nouns()
-    for frame in frames():
+    for frame in templates(FRAMES):
         first, *second = frame["classes"].split()
         for noun in (noun for name in first.split("|") for noun in known[name]):
             other = [known[name.split("|")[0]][0] for name in second]
