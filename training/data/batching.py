@@ -61,20 +61,22 @@ def plan_epoch(
     first = np.cumsum([0, *(len(corpus) for corpus in corpora)])[entries[:, 0]]
     source, target = source[first + entries[:, 1]], target[first + entries[:, 1]]
     order = np.lexsort((source, target))
-    batches = [entries[order[start:stop]] for start, stop in _cut(source[order], target[order], batch_tokens)]
+    longest = np.maximum(source, target)[order].tolist()
+    batches = [entries[order[start:stop]] for start, stop in cut(longest, batch_tokens)]
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def _cut(source: Entries, target: Entries, batch_tokens: int) -> Iterator[tuple[int, int]]:
+def cut(lengths: Sequence[int], budget: int) -> Iterator[tuple[int, int]]:
+    """Yield (start, stop) of batches of neighbours that stay within a budget once they are padded."""
     start, longest = 0, 0
-    for i, length in enumerate(np.maximum(source, target).tolist()):
+    for i, length in enumerate(lengths):
         longest_here = max(longest, length)
-        if i > start and (i - start + 1) * longest_here > batch_tokens:
+        if i > start and (i - start + 1) * longest_here > budget:
             yield start, i
             start, longest_here = i, length
         longest = longest_here
-    if len(target):
-        yield start, len(target)
+    if lengths:
+        yield start, len(lengths)
 
 
 def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
@@ -132,7 +134,7 @@ class TokenBatches:
 def ordered_batches(pairs: EncodedPairs, batch_tokens: int) -> Iterator[tuple[list[int], Batch]]:
     """Yield (indices, batch) over all pairs, shortest first, for development loss and decoding."""
     order = np.lexsort((pairs.source.lengths, pairs.target.lengths))
-    source, target = pairs.source.lengths[order], pairs.target.lengths[order]
-    for start, stop in _cut(source, target, batch_tokens):
+    longest = np.maximum(pairs.source.lengths, pairs.target.lengths)[order].tolist()
+    for start, stop in cut(longest, batch_tokens):
         chosen = order[start:stop].tolist()
         yield chosen, collate([pairs.source[i] for i in chosen], [pairs.target[i] for i in chosen])

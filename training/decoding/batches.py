@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from service.bundle.vocabulary import EOS
-from training.data.batching import pad
+from training.data.batching import cut, pad
 from training.networks.build import Network
 
 BATCH_TOKENS = 4096
@@ -34,12 +34,6 @@ def pad_sources(sources: Sequence[Sequence[int]], device: torch.device) -> tuple
 
 def length_groups(sources: Sequence[Sequence[int]], rows_each: int = 1) -> Iterator[list[int]]:
     """Yield indices in batches of similar length, longest first, so that a batch that is too big fails at once."""
-    group: list[int] = []
-    for index in sorted(range(len(sources)), key=lambda i: -len(sources[i])):
-        longest = len(sources[group[0]]) if group else 0
-        if group and (len(group) + 1) * rows_each * (longest + 1) > BATCH_TOKENS:
-            yield group
-            group = []
-        group.append(index)
-    if group:
-        yield group
+    order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
+    for start, stop in cut([rows_each * (len(sources[i]) + 1) for i in order], BATCH_TOKENS):
+        yield order[start:stop]
