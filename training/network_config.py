@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -12,17 +11,6 @@ class Section(BaseModel):
     """A section of a recipe: unknown keys are refused, and values never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    retired: ClassVar[Mapping[str, object]] = {}
-    """Keys of older recipes, with the only value that is left of each."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_retired(cls, values: Any) -> Any:
-        for key in cls.retired.keys() & values.keys() if isinstance(values, dict) else ():
-            if values[key] != cls.retired[key]:
-                raise ValueError(f"{key} {values[key]!r} was removed: leave the key out, for {cls.retired[key]!r}")
-            values = {field: value for field, value in values.items() if field != key}
-        return values
 
 
 REACH = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
@@ -64,7 +64,6 @@ class GuidedAlignmentConfig(Section):
 class OptimisationConfig(Section):
     """The optimisation of the parameters."""
 
-    retired: ClassVar[Mapping[str, object]] = {"optimiser": "adam"}
     batch_tokens: int = Field(4096, ge=8)
     """Most tokens of each side of a batch, including padding, in each process."""
     accumulate: int = Field(1, ge=1)
@@ -112,10 +111,6 @@ class ValidationConfig(Section):
 
 class Recipe(Section):
     """A whole run."""
-
-    retired: ClassVar[Mapping[str, object]] = {
-        "search": {"beam_size": 1, "length_penalty": 1.0, "length_rule": "power"}
-    }
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     """The name of the model."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from training.data.dataset import EncodedPairs
 from training.recipe import Recipe, load_recipe
 from training.runs.folder import RunFolder
 from training.trainer.run import train
@@ -27,6 +28,15 @@ def write_toy(folder: Path, **changes: Any) -> Path:
     path = folder / "toy.yaml"
     path.write_text(yaml.safe_dump(load_recipe(TOY).model_dump(mode="json") | changes), "utf-8")
     return path
+
+
+def prepared_text(folder: RunFolder, corpus: str) -> list[tuple[str, str]]:
+    """Return the training pairs of a corpus as text."""
+    pairs, tokenizer = EncodedPairs.load(folder.corpus(corpus)), folder.load_tokenizer()
+    sources, targets = (
+        [tokenizer.decode(side[i].tolist()) for i in range(len(pairs))] for side in (pairs.source, pairs.target)
+    )
+    return list(zip(sources, targets, strict=True))
 
 
 def train_some(folder: RunFolder, *overrides: str) -> None:

@@ -7,14 +7,25 @@ from typing import Annotated
 import typer
 
 from service.bundle.limits import WRAP_TOKENS
-from training.cli.options import BeamSize, FamilyOption, Output, Penalty, RunPath, Target, Test, show
+from training.cli.options import (
+    BeamSize,
+    Edges,
+    FamilyOption,
+    Output,
+    Penalty,
+    RunPath,
+    Target,
+    Test,
+    WeightsOption,
+    show,
+)
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.domains import report as domain_report
 from training.evaluation.evaluate import as_text, evaluate_teaching, report
 from training.evaluation.evaluate import evaluate as evaluate_test
 from training.evaluation.test_sets import load_development, load_test
 from training.files import write_json, write_lines
-from training.trainer.checkpoints import Weights, load_trained
+from training.trainer.checkpoints import load_trained
 
 
 def evaluate(
@@ -26,19 +37,14 @@ def evaluate(
     family: FamilyOption = "cased",
     translations: Annotated[Path | None, typer.Option(help="File for the translations.")] = None,
     output: Output = None,
-    weights: Annotated[
-        Weights,
-        typer.Option(
-            help="usual: the mean of the last checkpoints. best: the checkpoint with the highest development BLEU."
-        ),
-    ] = "usual",
+    weights: WeightsOption = "usual",
     wrap_tokens: Annotated[
         int,
         typer.Option(
             min=8, help="Translate sentences with more source tokens in parts; use the same value for `export`."
         ),
     ] = WRAP_TOKENS,
-    edges: Annotated[str, typer.Option(help="Longest sentences of the length buckets, in words.")] = "10,20,30",
+    edges: Edges = "10,20,30",
 ) -> None:
     """Measure BLEU and chrF of a test set or the development data, by sentence length, and the teaching sentences."""
     bounds = tuple(int(edge) for edge in edges.split(","))

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from training.cli.options import BeamSize, RunPath, Target, Test
-from training.cli.train import Overrides, RecipePath, Runs
+from training.cli.options import BeamSize, Edges, RunPath, Target, Test
+from training.cli.train import Mirror, Overrides, RecipePath, Runs
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.test_sets import load_test
 from training.experiments.grid import Grid, export_cell, joined_of, sample_of, summary
@@ -30,7 +30,7 @@ def grid(
         int, typer.Option(min=1, help="Runs of each variant, with the recipe's seed and the next ones.")
     ] = 1,
     runs: Runs = Path("runs"),
-    mirror: Annotated[Path | None, typer.Option(help="Folder with local copies of the corpora.")] = None,
+    mirror: Mirror = None,
     overrides: Overrides = None,
     test: Test = None,
     target: Target = None,
@@ -41,7 +41,7 @@ def grid(
         int,
         typer.Option(min=1, help="Sentences of --test in a row that are joined at most; then each length has as many."),
     ] = 1,
-    edges: Annotated[str, typer.Option(help="Longest sentences of the length buckets, in words.")] = DEFAULT_EDGES,
+    edges: Edges = DEFAULT_EDGES,
     output: Annotated[
         Path | None,
         typer.Option(help="Write OUTPUT.md and OUTPUT.json."),

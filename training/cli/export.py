@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from service.bundle.manifest import DecodingDefaults, Precision
+from training.cli.options import WeightsOption
 from training.data.dataset import EncodedPairs, load_corpora
 from training.export.bundle import ExportOptions, require_replaceable
 from training.export.card_inputs import read_alignment, read_scores
@@ -15,7 +16,7 @@ from training.export.shortlist import Shortlist, learn_shortlist
 from training.export.trained import export_bundle
 from training.recipe import Recipe
 from training.runs.folder import RunFolder
-from training.trainer.checkpoints import Weights, load_trained
+from training.trainer.checkpoints import load_trained
 from training.trainer.run_card import model_card
 
 Scores = Annotated[
@@ -34,12 +35,7 @@ def export(
     version: Annotated[
         str | None, typer.Option(help="The model's version. Default: one more than that of the bundle it replaces.")
     ] = None,
-    weights: Annotated[
-        Weights,
-        typer.Option(
-            help="usual: the mean of the last checkpoints. best: the checkpoint with the highest development BLEU."
-        ),
-    ] = "usual",
+    weights: WeightsOption = "usual",
     with_fp32: Annotated[bool, typer.Option("--fp32", help="Also write float graphs (four times the size).")] = False,
     scores: Scores = None,
     alignment: AlignmentFile = None,

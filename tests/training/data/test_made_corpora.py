@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.toy_runs import TOY, toy_recipe
+from tests.support.toy_runs import TOY, prepared_text, toy_recipe
 from training.data.cleaning import normalise
 from training.data.dataset import EncodedPairs
 from training.data.errors import CorpusError
@@ -42,10 +42,9 @@ def test_made_pairs_are_prepared_and_the_vocabulary_is_learnt_from_no_pair_twice
     assert len(again) == len(own)
     assert again.source.offsets[-1] > own.source.offsets[-1]
     np.testing.assert_array_equal(again.target.ids, own.target.ids)
-    decode = folder.load_tokenizer().decode
-    assert all(decode(again.source[i].tolist()) == decode(own.source[i].tolist()) for i in range(50))
+    assert prepared_text(folder, "again") == prepared_text(folder, "toy")
     pairs = {tuple(line.split("\t")) for line in TOY.with_suffix(".tsv").read_text(encoding="utf-8").splitlines()}
-    assert all((decode(own.source[i].tolist()), decode(own.target[i].tolist())) in pairs for i in range(50))
+    assert pairs.issuperset(prepared_text(folder, "toy"))
 
 
 @pytest.mark.parametrize("kind", ["titles", "wrapped", "names"])
@@ -59,9 +58,7 @@ def test_each_kind_of_variants_is_prepared(tmp_path: Path, kind: str) -> None:
     text = {"name": "short", "path": short}
     folder = RunFolder(tmp_path / "made")
     prepare(toy_and(text, TYPED | {"variants_of": "short", "kind": kind}), folder, None, tmp_path, align)
-    made = EncodedPairs.load(folder.corpus("typed"))
-    decode = folder.load_tokenizer().decode
-    texts = {decode(made.source[i].tolist()) for i in range(len(made))}
+    texts = {source for source, _ in prepared_text(folder, "typed")}
     assert len(texts) > 20
     assert not texts & {f"the dog {i}" for i in range(90)}
 
@@ -78,9 +75,8 @@ def test_a_corpus_may_read_some_topics_of_our_own_text(tmp_path: Path) -> None:
     prepare(toy_and(corpus), folder, None, tmp_path)
     Prepared.load(folder.prepared).require(toy_and(corpus))  # training goes on with it
     lines = read_topic(FOLDER / "fairy_tales.tsv")
-    pairs, decode = EncodedPairs.load(folder.corpus("texts")), folder.load_tokenizer().decode
     whole = " ".join(normalise(line.fr) for line in lines)
-    texts = [decode(pairs.target[i].tolist()) for i in range(len(pairs))]
+    texts = [target for _, target in prepared_text(folder, "texts")]
     assert 10 < len(texts) < len(lines)
     assert all(text in whole for text in texts)
     assert any(f"{normalise(one.fr)} {normalise(next_.fr)}" in texts for one, next_ in pairwise(lines))
@@ -93,8 +89,7 @@ def test_training_pairs_are_joined_up_to_the_limit_of_all_corpora(tmp_path: Path
     recipe = toy_recipe(corpora=[corpus], cleaning={"max_words": 9})
     folder = RunFolder(tmp_path / "joined")
     prepare(recipe, folder, None, tmp_path)
-    pairs, tokenizer = EncodedPairs.load(folder.corpus("toy")), folder.load_tokenizer()
-    lengths = [len(tokenizer.decode(pairs.source[i].tolist()).split()) for i in range(len(pairs))]
+    lengths = [len(source.split()) for source, _ in prepared_text(folder, "toy")]
     assert max(lengths) <= 9
     assert sum(length > 6 for length in lengths) > len(lengths) / 4
 
