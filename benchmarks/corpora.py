@@ -12,7 +12,7 @@ LONGEST = 600
 """Characters; a longer line is not a single sentence."""
 
 
-class Corpus(NamedTuple):
+class TestCorpus(NamedTuple):
     """Sentences with their references."""
 
     name: str
@@ -20,7 +20,7 @@ class Corpus(NamedTuple):
     references: list[str]
 
 
-def load_corpus(name: str, pair: str, count: int, folder: Path = TEST_SETS) -> Corpus:
+def load_corpus(name: str, pair: str, count: int, folder: Path = TEST_SETS) -> TestCorpus:
     """Return ``count`` sentences of a test set, spread evenly; our own sentences, repeated, if the set is missing."""
     path = folder / f"{name}.{pair}.tsv.gz"
     if path.is_file():
@@ -29,7 +29,7 @@ def load_corpus(name: str, pair: str, count: int, folder: Path = TEST_SETS) -> C
         name, lines = "own", FALLBACK.read_text(encoding="utf-8").splitlines()
     pairs = [line.split("\t") for line in lines if line.count("\t") == 1 and len(line) <= 2 * LONGEST]
     chosen = spread(pairs, count)
-    return Corpus(name, [source for source, _ in chosen], [reference for _, reference in chosen])
+    return TestCorpus(name, [source for source, _ in chosen], [reference for _, reference in chosen])
 
 
 def spread(pairs: Sequence[list[str]], count: int) -> list[list[str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.corpora import ROOT, load_corpus
 from benchmarks.load.client import Client
-from benchmarks.load.servers import Server, serving
+from benchmarks.load.servers import RunningServer, serving
 
 LIMIT_MEGABYTES, DRIFT = 450, 0.05
 TOGETHER = 16
@@ -34,7 +34,7 @@ def main() -> None:
     raise SystemExit(0 if result["flat"] and result["megabytes"][0] <= LIMIT_MEGABYTES else 1)
 
 
-async def _soak(server: Server, first: int, then: int) -> dict[str, Any]:
+async def _soak(server: RunningServer, first: int, then: int) -> dict[str, Any]:
     begun = time.perf_counter()
     client = Client("127.0.0.1", server.port)
     await _send(client, first)

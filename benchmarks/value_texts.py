@@ -18,14 +18,14 @@ _GROUPS = {"en": ",", "fr": " ", "de": "."}
 _POINTS = {"en": ".", "fr": ",", "de": ","}
 
 
-class Sample(NamedTuple):
+class ValueSentence(NamedTuple):
     """A sentence, and its translation by people if there is one."""
 
     source: str
     reference: str | None
 
 
-def real_samples(names: Sequence[str], source: str, target: str) -> list[Sample]:
+def real_samples(names: Sequence[str], source: str, target: str) -> list[ValueSentence]:
     """Return the sentences of test sets or training text in one direction, each once; none if the text is missing."""
     pair = f"en-{target if source == 'en' else source}"
     found: dict[str, str] = {}
@@ -38,15 +38,15 @@ def real_samples(names: Sequence[str], source: str, target: str) -> list[Sample]
         sides = corpus.sources, corpus.references
         for text, reference in zip(*(sides if source == "en" else sides[::-1]), strict=True):
             found.setdefault(text, reference)
-    return [Sample(*each) for each in found.items()]
+    return [ValueSentence(*each) for each in found.items()]
 
 
-def template_samples(language: str, count: int) -> list[Sample]:
+def template_samples(language: str, count: int) -> list[ValueSentence]:
     """Return sentences of templates with random values."""
     chance = random.Random(f"values {language}")
     rows = [line.split("\t") for line in TEMPLATES.read_text(encoding="utf-8").splitlines()]
     templates = [template for own, template in rows if own == language]
-    return [Sample(_filled(templates[at % len(templates)], language, chance), None) for at in range(count)]
+    return [ValueSentence(_filled(templates[at % len(templates)], language, chance), None) for at in range(count)]
 
 
 def _filled(template: str, language: str, chance: random.Random) -> str:

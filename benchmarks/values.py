@@ -20,7 +20,7 @@ import sacrebleu
 
 from benchmarks.corpora import ROOT
 from benchmarks.tables import markdown
-from benchmarks.value_texts import TEST_NAMES, TRAINING_NAMES, Sample, real_samples, template_samples
+from benchmarks.value_texts import TEST_NAMES, TRAINING_NAMES, ValueSentence, real_samples, template_samples
 from service.bundle.load import load_bundle
 from service.engine import Glossary, Term, TranslationOptions, Translator, open_translator
 from service.engine.text.segmentation import segment_text
@@ -34,7 +34,7 @@ PLAIN = TranslationOptions()
 _SYLLABLES = ("bra", "den", "fli", "gor", "lum", "mon", "pel", "ras", "tok", "vun", "wim", "zad")
 
 
-class Measured(NamedTuple):
+class ValueCounts(NamedTuple):
     """What became of sentences of one kind."""
 
     sentences: int
@@ -82,7 +82,7 @@ def _bounded(form: str) -> str:
     return before + re.escape(form) + after
 
 
-def usual_terms(samples: Sequence[Sample], count: int) -> list[Term]:
+def usual_terms(samples: Sequence[ValueSentence], count: int) -> list[Term]:
     """Return the words that most often stand opposite each other, by Dice's coefficient."""
     left, right = Counter[str](), Counter[str]()
     both: dict[str, Counter[str]] = defaultdict(Counter)
@@ -102,7 +102,7 @@ def usual_terms(samples: Sequence[Sample], count: int) -> list[Term]:
     return [Term(word, (translation,)) for _, word, translation in sorted(found)[:count]]
 
 
-def sentences_with_terms(source: str, target: str, count: int) -> tuple[list[Sample], Glossary, Glossary]:
+def sentences_with_terms(source: str, target: str, count: int) -> tuple[list[ValueSentence], Glossary, Glossary]:
     """Return sentences with terms, a glossary of what their references say, and one of words that nobody knows."""
     pairs = [each for each in real_samples(TEST_NAMES, source, target) if len(each.source) <= LONGEST]
     terms = usual_terms(pairs, 500)
@@ -117,23 +117,23 @@ def sentences_with_terms(source: str, target: str, count: int) -> tuple[list[Sam
     return spread_over(good, count), usual, made_up
 
 
-def sentences_with_values(translator: Translator, count: int) -> list[Sample]:
+def sentences_with_values(translator: Translator, count: int) -> list[ValueSentence]:
     """Return sentences with values in the model's direction."""
     pair = translator.info.source_language, translator.info.target_language
-    found: list[Sample] = []
+    found: list[ValueSentence] = []
     for names, share in SHARES:
         texts = [each for each in real_samples(names, *pair) if len(each.source) <= LONGEST]
         found += spread_over([each for each in texts if values_of(translator, each.source, PLAIN)], int(share * count))
     return found + template_samples(pair[0], count - len(found))
 
 
-def spread_over(samples: Sequence[Sample], count: int) -> list[Sample]:
+def spread_over(samples: Sequence[ValueSentence], count: int) -> list[ValueSentence]:
     """Return so many of the sentences, at even distances; all if there are fewer."""
     count = min(count, len(samples))
     return [samples[at * len(samples) // count] for at in range(count)]
 
 
-async def measure(translator: Translator, samples: Sequence[Sample], options: TranslationOptions) -> Measured:
+async def measure(translator: Translator, samples: Sequence[ValueSentence], options: TranslationOptions) -> ValueCounts:
     """Translate sentences and judge the translations."""
     texts = [sample.source for sample in samples]
     began = time.process_time()
@@ -146,7 +146,7 @@ async def measure(translator: Translator, samples: Sequence[Sample], options: Tr
     ]
     pairs = [(text, each.reference) for text, each in zip(translations, samples, strict=True) if each.reference]
     score = sacrebleu.corpus_chrf([text for text, _ in pairs], [[text for _, text in pairs]]).score if pairs else 0.0
-    return Measured(len(samples), wrong, score, seconds)
+    return ValueCounts(len(samples), wrong, score, seconds)
 
 
 async def main() -> None:

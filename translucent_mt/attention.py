@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from service.engine import AttentionMap, InvalidOption, Search
+from service.engine import AttentionMap, InvalidOption, RecordedSearch
 from service.figures import exports
-from service.figures.figure import compare, contrast, one
+from service.figures.figure import compare, contrast, single_figure
 from service.figures.labels import labels
 from service.figures.panels import Naming, column_tokens, row_tokens
 from service.figures.theme import ThemeName
@@ -41,7 +41,7 @@ class Attention:
         self.digest = found.digest  #: of the model
 
     @property
-    def search(self) -> Search:
+    def search(self) -> RecordedSearch:
         """Return the search that found the translation: every hypothesis that it considered, and what became of it."""
         if self._map.search is None:
             raise InvalidOption("The search was not recorded: use translator.attention(text, view='steps').")
@@ -54,7 +54,7 @@ class Attention:
         """
         check_choice("view", view, ("heatmap", "lines"))
         check_choice("theme", theme, get_args(ThemeName))
-        return Picture(one(self._map, view, self._naming()), theme)
+        return Picture(single_figure(self._map, view, self._naming()), theme)
 
     def compare(self, other: Attention, theme: ThemeName = "light") -> Picture:
         """Return a picture of two models on the same texts, and their difference; raise InvalidOption."""

@@ -104,7 +104,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Translated:
+class TranslatedText:
     """One translated text as a backend returns it."""
 
     text: str

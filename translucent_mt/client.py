@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from service import engine
 from service.answers.attention import AttentionResponse
-from service.answers.models import Language, ModelList, ModelSchema
+from service.answers.models import LanguageSchema, ModelList, ModelSchema
 from service.answers.translation import DetailsSchema, TranslateResponse
 from service.engine import AttentionMap, EngineError, InvalidOption, Overloaded, mean_quality
-from translucent_mt.backend import AttentionOptions, ConnectOptions, Model, Pair, Translated, TranslationOptions
+from translucent_mt.backend import AttentionOptions, ConnectOptions, Model, Pair, TranslatedText, TranslationOptions
 
 if TYPE_CHECKING:
     import httpx
@@ -53,10 +53,10 @@ class HttpBackend:
             raise
         return cls(client, options, pair, Model.of(chosen, pair))
 
-    async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[Translated]:
+    async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[TranslatedText]:
         """Translate texts, in several requests if they are many."""
         fields = {"details": True, **options, **self._fields()}
-        found: list[Translated] = []
+        found: list[TranslatedText] = []
         for first in range(0, len(texts), TEXTS_IN_REQUEST):
             asked = list(texts[first : first + TEXTS_IN_REQUEST])
             answer = await _ask(self._client, "POST", "translate", {**fields, "q": asked})
@@ -86,7 +86,7 @@ class HttpBackend:
         return fields
 
 
-def _translated(answer: TranslateResponse, asked: Pair) -> Iterator[Translated]:
+def _translated(answer: TranslateResponse, asked: Pair) -> Iterator[TranslatedText]:
     """Yield the texts of the answer to a list of texts."""
     parts: Any = answer
     for number, text in enumerate(parts.translatedText):
@@ -96,7 +96,7 @@ def _translated(answer: TranslateResponse, asked: Pair) -> Iterator[Translated]:
             return missing if values is None else values[number]
 
         detected, details = part("detectedLanguage"), part("details", DetailsSchema(sentences=()))
-        yield Translated(
+        yield TranslatedText(
             text=text,
             pair=Pair(detected.language if detected else asked.source, asked.target),
             alternatives=tuple(part("alternatives", ())),
@@ -114,8 +114,8 @@ async def server_pairs(url: str, options: ConnectOptions) -> list[Pair]:
     return [Pair(each.code, target) for each in languages for target in each.targets if target != each.code]
 
 
-async def _languages(client: httpx.AsyncClient) -> list[Language]:
-    return [Language.model_validate(each) for each in await _ask(client, "GET", "languages")]
+async def _languages(client: httpx.AsyncClient) -> list[LanguageSchema]:
+    return [LanguageSchema.model_validate(each) for each in await _ask(client, "GET", "languages")]
 
 
 def _client(url: str, options: ConnectOptions) -> httpx.AsyncClient:
@@ -129,7 +129,7 @@ def _client(url: str, options: ConnectOptions) -> httpx.AsyncClient:
 
 
 def _chosen(
-    models: Sequence[ModelSchema], languages: Sequence[Language], url: str, options: ConnectOptions
+    models: Sequence[ModelSchema], languages: Sequence[LanguageSchema], url: str, options: ConnectOptions
 ) -> tuple[Pair, ModelSchema]:
     """Return the wanted pair, and the model that writes its translations; raise InvalidOption for another choice."""
     source, target, model = options.get("source"), options.get("target"), options.get("model")

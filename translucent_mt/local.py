@@ -23,7 +23,7 @@ from service.engine import (
 )
 from service.glossaries.checks import Entry, glossary_of
 from service.settings.fields import DEFAULT_PIVOT, default_models_folder
-from translucent_mt.backend import AttentionOptions, LoadOptions, Model, Pair, Translated, TranslationOptions
+from translucent_mt.backend import AttentionOptions, LoadOptions, Model, Pair, TranslatedText, TranslationOptions
 
 EVERYTHING = 1 << 40  # no limit: only this program fills the queue
 NAMES = OptionNames("source=", "target=", "model=")
@@ -44,7 +44,7 @@ class LocalBackend:
         await asyncio.gather(*(leg.model.start() for leg in legs))
         return cls(legs)
 
-    async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[Translated]:
+    async def translate(self, texts: Sequence[str], options: TranslationOptions) -> list[TranslatedText]:
         """Translate texts, each cut into sentences."""
         given = dict(options)
         terms = cast(Mapping[str, str | Sequence[str]] | None, given.pop("glossary", None))
@@ -53,7 +53,7 @@ class LocalBackend:
         found = await translate_in_legs(self._legs, texts, wanted, engine.Translator.translate)
         pair = Pair(self.model.source, self.model.target)
         return [
-            Translated(
+            TranslatedText(
                 each.text, pair, each.alternatives, each.sentences, each.quality, each.pivot, self._notes(each, wanted)
             )
             for each in found

@@ -29,7 +29,7 @@ INSTRUCTIONS = (
 
 
 @dataclass
-class Word:
+class AlignedWord:
     """One translated word, and the source words that it is aligned with."""
 
     target: str
@@ -37,7 +37,7 @@ class Word:
 
 
 @dataclass
-class Translated:
+class ToolTranslation:
     """A translation."""
 
     text: str
@@ -52,7 +52,7 @@ class AlignedSentence:
 
     source: str
     target: str
-    words: list[Word]
+    words: list[AlignedWord]
     score: float
     """Log-probability of the translation after the length penalty: 0 is certain, below -1 is improbable."""
 
@@ -108,9 +108,11 @@ class Models:
         self._open.clear()
 
 
-def words_of(source: Sequence[str], target: Sequence[str], links: Iterable[tuple[int, int]]) -> list[Word]:
+def words_of(source: Sequence[str], target: Sequence[str], links: Iterable[tuple[int, int]]) -> list[AlignedWord]:
     """Return the words of a translation with those that they are aligned with."""
-    return [Word(word, [source[i] for i, j in sorted(links) if j == number]) for number, word in enumerate(target)]
+    return [
+        AlignedWord(word, [source[i] for i, j in sorted(links) if j == number]) for number, word in enumerate(target)
+    ]
 
 
 def server_of(models: Models) -> MCPServer[Any]:
@@ -144,13 +146,13 @@ def server_of(models: Models) -> MCPServer[Any]:
             return await models.pairs()
 
     @server.tool()
-    async def translate(text: str, source: str, target: str, glossary: dict[str, str] | None = None) -> Translated:
+    async def translate(text: str, source: str, target: str, glossary: dict[str, str] | None = None) -> ToolTranslation:
         """Translate a text of one or more sentences. Languages are tags such as en; a glossary maps terms to terms."""
         async with reported():
             translator = await models.translator(source, target)
             terms: Any = {} if glossary is None else {"glossary": glossary}
             found = await translator(text, **terms)
-            return Translated(found.text, translator.model.name, found.quality)
+            return ToolTranslation(found.text, translator.model.name, found.quality)
 
     @server.tool()
     async def explain_alignment(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from service.engine import InvalidOption, SentenceDetail, Token, TokenOrWord
 from translucent_mt import display
 from translucent_mt.attention import Attention
-from translucent_mt.backend import AttentionOptions, Pair, Translated, TranslationOptions
+from translucent_mt.backend import AttentionOptions, Pair, TranslatedText, TranslationOptions
 from translucent_mt.tables import data_frame
 
 if TYPE_CHECKING:
@@ -133,12 +133,12 @@ class Translation(str):
 
     @classmethod
     def of(
-        cls, source: str, found: Translated, attend: Attend, options: TranslationOptions | None = None
+        cls, source: str, found: TranslatedText, attend: Attend, options: TranslationOptions | None = None
     ) -> Translation:
         """Return what a backend found with these options."""
         pair, pivot = found.pair, None
         if found.pivot is not None:
-            first = Translated(found.pivot.text, Pair(pair.source, found.pivot.language), (), found.pivot.sentences)
+            first = TranslatedText(found.pivot.text, Pair(pair.source, found.pivot.language), (), found.pivot.sentences)
             pivot, pair = cls.of(source, first, attend, options), Pair(found.pivot.language, pair.target)
         sentences = tuple(Sentence(each, pair, attend, options) for each in found.sentences)
         return cls(

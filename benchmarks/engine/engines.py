@@ -33,7 +33,7 @@ def on_device(precision: str) -> tuple[str, str]:
     return name, device or "cpu"
 
 
-class Engine(Protocol):
+class MeasuredEngine(Protocol):
     """An engine with a loaded model."""
 
     def open(self, setting: Setting) -> None:

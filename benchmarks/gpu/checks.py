@@ -28,7 +28,7 @@ from service.engine import (
     Worker,
     WorkerSettings,
 )
-from service.engine.attention.selection import relocated
+from service.engine.attention.selection import alignment_head_in_result
 from service.engine.jobs import WeightSelection
 from service.engine.model.device import CPU, CUDA
 from service.engine.model.onnx_model import OnnxModel, load_model
@@ -181,7 +181,7 @@ def differences(
     found: Sequence[SentenceResult], expected: Sequence[SentenceResult], bundle: Bundle
 ) -> tuple[float, float, float]:
     """Return the share of equal translations, and in these the largest differences of log-probability and weight."""
-    align = relocated(bundle.manifest.attention.align)
+    align = alignment_head_in_result(bundle.manifest.attention.align)
     pairs = list(zip(found, expected, strict=True))
     equal = [(one, other) for one, other in pairs if one.hypotheses[0].ids == other.hypotheses[0].ids]
     logprob = weight = 0.0

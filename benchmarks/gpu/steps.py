@@ -23,7 +23,7 @@ from service.engine import SearchOptions, SentenceJob
 from service.engine.model.buffers import Array
 from service.engine.model.interface import Model
 from service.engine.model.slots import SlotDecoderState
-from service.engine.scheduling.batch import Batch
+from service.engine.scheduling.batch import RunningBatch
 
 ROWS, LEAST_TOKENS = 128, 14  # of the batch, and of each source
 WARM_STEPS, STEPS, ROUNDS = 2, 6, 60
@@ -78,7 +78,7 @@ def counted(run: Callable[[], None] | None = None) -> Iterator[Counter[str]]:
 def step_cost(model: Model, sources: Sequence[Sequence[int]], beam: int) -> StepCost:
     """Return the cost of a step of all sentences together."""
     jobs = [SentenceJob(tuple(ids), SearchOptions(beam, 1.0, 96)) for ids in sources]
-    encoded, batch = model.encode([job.source_ids for job in jobs]), Batch[int](model, beam)
+    encoded, batch = model.encode([job.source_ids for job in jobs]), RunningBatch[int](model, beam)
     found: list[Array] = []
     totals, times = Counter[str](), []
     for round_ in range(ROUNDS):
@@ -99,7 +99,7 @@ def step_cost(model: Model, sources: Sequence[Sequence[int]], beam: int) -> Step
     return StepCost(rows, beam, sessions, bound, size / rows, float(np.median(times)))
 
 
-def _choice(batch: Batch[int]) -> Any:
+def _choice(batch: RunningBatch[int]) -> Any:
     """Return the array in which a step leaves its choice."""
     state = batch.decoder_state
     assert isinstance(state, SlotDecoderState)
@@ -107,7 +107,7 @@ def _choice(batch: Batch[int]) -> Any:
     return state.bucket.values["choice"]
 
 
-def _replay(batch: Batch[int], found: Array) -> None:
+def _replay(batch: RunningBatch[int], found: Array) -> None:
     _choice(batch).update_inplace(found)
 
 

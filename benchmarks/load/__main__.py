@@ -12,9 +12,9 @@ from typing import Any
 
 from benchmarks.corpora import ROOT, load_corpus
 from benchmarks.load.arrivals import fine_rates, percentile, poisson, should_raise_rate, verdict
-from benchmarks.load.client import Answer, Client, send
+from benchmarks.load.client import Client, RequestResult, send
 from benchmarks.load.processor_time import MOST, Usage
-from benchmarks.load.servers import Server, serving
+from benchmarks.load.servers import RunningServer, serving
 from benchmarks.machine import heading
 from benchmarks.tables import markdown, put
 
@@ -37,7 +37,7 @@ SHORT_RATE, LONG_RATE = 16.0, 0.8
 class ServiceUnderTest:
     """A service, its client, and the requests for it."""
 
-    server: Server
+    server: RunningServer
     client: Client
     texts: Sequence[str]
     fields: dict[str, object]
@@ -91,14 +91,14 @@ def main() -> None:
     print(text)  # noqa: T201
 
 
-async def _measure(servers: Sequence[Server], texts: Sequence[str], options: argparse.Namespace) -> list[Row]:
+async def _measure(servers: Sequence[RunningServer], texts: Sequence[str], options: argparse.Namespace) -> list[Row]:
     fields: dict[str, object] = {"source": "en", "target": options.pair[-2:], "beam_size": options.beam}
     roots = [server.pid for server in servers]
     services = [
         ServiceUnderTest(server, Client("127.0.0.1", server.port), texts, fields, roots, goes_on=options.repeats > 0)
         for server in servers
     ]
-    rows = Rows(options.output)
+    rows = ResultRows(options.output)
     for service in services:
         await send(service.client, texts[:20], [0.1 * number for number in range(20)], fields)
     await _search(services, rows, options)
@@ -111,7 +111,7 @@ async def _measure(servers: Sequence[Server], texts: Sequence[str], options: arg
     return rows
 
 
-class Rows(list[Row]):
+class ResultRows(list[Row]):
     """The measurements so far, which are also in a file, so that none is lost if the next one is interrupted."""
 
     def __init__(self, path: Path) -> None:
@@ -125,7 +125,7 @@ class Rows(list[Row]):
         self._path.write_text(json.dumps(self, indent=1) + "\n", encoding="utf-8")
 
 
-async def _search(services: Sequence[ServiceUnderTest], rows: Rows, options: argparse.Namespace) -> None:
+async def _search(services: Sequence[ServiceUnderTest], rows: ResultRows, options: argparse.Namespace) -> None:
     """Find the highest rate that each service sustains; all try the same rates alternately, then each its own."""
     held_rates: dict[str, list[bool]] = {service.server.name: [] for service in services}
     rates: list[float] = []
@@ -195,7 +195,7 @@ async def _lengths(service: ServiceUnderTest) -> list[Row]:
     rows = []
     for words in (5, 10, 20, 50, 100):
         text = long_text(service.texts, words)
-        answers: list[Answer] = []
+        answers: list[RequestResult] = []
         for _ in range(5):
             answers += await send(service.client, [text], [0.0], service.fields, seconds=60)
         rows.append(summary(service.server, f"alone, {words} words", 0, answers))
@@ -219,7 +219,7 @@ def with_repeats(texts: Sequence[str], share: float) -> list[str]:
     return found
 
 
-def summary(server: Server, kind: str, rate: float, answers: Sequence[Answer]) -> Row:
+def summary(server: RunningServer, kind: str, rate: float, answers: Sequence[RequestResult]) -> Row:
     """Return one row of `load.json`."""
     good = [answer.seconds for answer in answers if answer.good]
     return {

@@ -12,7 +12,7 @@ FRESH_SECONDS = 3.0
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class Answer(NamedTuple):
+class RequestResult(NamedTuple):
     """The result of one request."""
 
     text: str
@@ -66,16 +66,16 @@ class Client:
 
 async def send(
     client: Client, texts: Sequence[str], moments: Iterable[float], fields: dict[str, object], seconds: float = 10.0
-) -> list[Answer]:
+) -> list[RequestResult]:
     """Send one text at each moment (seconds from now); return all answers."""
     begun = time.perf_counter()
 
-    async def one(text: str, due: float) -> Answer:
+    async def one(text: str, due: float) -> RequestResult:
         try:
             good = await asyncio.wait_for(client.translate(text, fields), seconds)
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             good = False
-        return Answer(text, time.perf_counter() - begun - due, good)
+        return RequestResult(text, time.perf_counter() - begun - due, good)
 
     tasks = []
     for number, moment in enumerate(moments):

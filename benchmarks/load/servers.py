@@ -24,7 +24,7 @@ main()
 """
 
 
-class Server(NamedTuple):
+class RunningServer(NamedTuple):
     """A running service."""
 
     name: str
@@ -38,7 +38,7 @@ class Server(NamedTuple):
 
 
 @contextlib.contextmanager
-def serving(name: str, bundles: list[Path], device: str = "cpu", **settings: str) -> Iterator[Server]:
+def serving(name: str, bundles: list[Path], device: str = "cpu", **settings: str) -> Iterator[RunningServer]:
     """Start `translucent` with these bundles, or `ctranslate2` with the first.
 
     `translucent x2` has two engine processes, `ctranslate2 x2` two workers, and `translucent cached` the default cache.
@@ -68,7 +68,7 @@ def serving(name: str, bundles: list[Path], device: str = "cpu", **settings: str
         process = subprocess.Popen(command, cwd=ROOT, env=environment)
         try:
             _wait(process, port)
-            yield Server(name, port, process.pid, time.perf_counter() - begun)
+            yield RunningServer(name, port, process.pid, time.perf_counter() - begun)
         finally:
             process.terminate()
             try:

@@ -63,7 +63,7 @@ CASES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class CaseResult:
     """The results of a case."""
 
     idle_megabytes: float
@@ -72,7 +72,7 @@ class Measured:
     answered: float  # requests a second
 
 
-def measure(case: Case, seconds: float, clients: int) -> Measured:
+def measure(case: Case, seconds: float, clients: int) -> CaseResult:
     """Start a server on the case's cores, ask it for translations, and stop it."""
     everything = os.sched_getaffinity(0)
     texts = load_corpus(case.corpus, "en-fr", 400).sources
@@ -102,10 +102,10 @@ def measure(case: Case, seconds: float, clients: int) -> Measured:
             return idle, answered, used
 
         idle, answered, milliseconds = asyncio.run(run())
-        return Measured(idle, server.megabytes(), milliseconds, answered / seconds)
+        return CaseResult(idle, server.megabytes(), milliseconds, answered / seconds)
 
 
-def table(rows: Sequence[tuple[Case, Measured]]) -> str:
+def table(rows: Sequence[tuple[Case, CaseResult]]) -> str:
     """Return one line for each case."""
     head = ("models", "cores", "MB, idle", "MB, busy", "ms a request", "requests/s", "answered/s")
     lines = [

@@ -12,7 +12,7 @@ Refusal = Literal["too_many_connections", "too_many_from_address"]
 
 
 @dataclass(eq=False, slots=True)
-class Place:
+class ConnectionPlace:
     """The place of one open connection; `network` is None if its address has no limit."""
 
     network: str | None
@@ -29,24 +29,24 @@ class Connections:
         self._address_limit = address_limit
         self._trusted = trusted
         self._of_network: Counter[str] = Counter()
-        self._idle: dict[Place, None] = {}  # in the order in which they became idle
+        self._idle: dict[ConnectionPlace, None] = {}  # in the order in which they became idle
         self.open = 0
 
-    def enter(self, peer: str | None, close: Callable[[], None]) -> Place | Refusal:
+    def enter(self, peer: str | None, close: Callable[[], None]) -> ConnectionPlace | Refusal:
         """Return a place for a new, idle connection, or the refusal. `close` is called to make room later."""
         network = None if is_trusted(peer, self._trusted) else client_address(peer, (), ())
         if network is not None and self._of_network[network] >= self._address_limit:
             return "too_many_from_address"
         if self.open >= self._limit and not self._make_room():
             return "too_many_connections"
-        place = Place(network, close)
+        place = ConnectionPlace(network, close)
         self.open += 1
         if network is not None:
             self._of_network[network] += 1
         self._idle[place] = None
         return place
 
-    def leave(self, place: Place) -> None:
+    def leave(self, place: ConnectionPlace) -> None:
         """Release a place; a second call has no effect."""
         if not place.held:
             return
@@ -58,13 +58,13 @@ class Connections:
             if not self._of_network[place.network]:
                 del self._of_network[place.network]
 
-    def idle(self, place: Place) -> None:
+    def idle(self, place: ConnectionPlace) -> None:
         """Record that a connection waits for the head of a request from now on."""
         if place.held:
             self._idle.pop(place, None)
             self._idle[place] = None
 
-    def busy(self, place: Place) -> None:
+    def busy(self, place: ConnectionPlace) -> None:
         """Record that a request is being answered on a connection."""
         self._idle.pop(place, None)
 

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from service.answers.answer import Answer, Points, Real, SideSchema, TokenSchema, finite, nested
 from service.engine import (
     AttentionMap,
-    Search,
+    RecordedSearch,
     SearchTrace,
     Selector,
     TargetPath,
@@ -100,7 +100,7 @@ class SearchSchema(Answer):
     best: tuple[int, ...] = Field(description="The way to the translation: indices of hypotheses, the empty one first")
 
     @classmethod
-    def of(cls, search: Search) -> Self:
+    def of(cls, search: RecordedSearch) -> Self:
         """Return every hypothesis that a search considered, in this order, and the way to the best one."""
         hypotheses: list[ConsideredHypothesis] = []
         lengths: list[int] = []
@@ -125,9 +125,9 @@ class SearchSchema(Answer):
                     next=tuple(following),
                 )
             )
-        return cls(hypotheses=tuple(hypotheses), best=search.trace.best, **cls.shared(Search, search))
+        return cls(hypotheses=tuple(hypotheses), best=search.trace.best, **cls.shared(RecordedSearch, search))
 
-    def value(self) -> Search:
+    def value(self) -> RecordedSearch:
         """Return the search as the engine has it."""
         hypotheses = tuple(
             TracedHypothesis(
@@ -142,7 +142,7 @@ class SearchSchema(Answer):
         )
         pieces = {one.id: one.piece for one in self.hypotheses}
         pieces |= {token.id: token.piece for one in self.hypotheses for token in one.next}
-        return Search(SearchTrace(hypotheses, self.best), pieces, **self.shared(Search, self))
+        return RecordedSearch(SearchTrace(hypotheses, self.best), pieces, **self.shared(RecordedSearch, self))
 
 
 class AttentionResponse(Answer):

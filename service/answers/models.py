@@ -68,7 +68,7 @@ class ModelList(Answer):
     )
 
 
-class Language(Answer):
+class LanguageSchema(Answer):
     """A language and its targets."""
 
     code: str

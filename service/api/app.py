@@ -35,7 +35,7 @@ from service.api.routes import (
 from service.api.state import Service
 from service.documents.format import MIB, limits_of
 from service.documents.jobs.runner import JobRunner, RunnerOptions
-from service.documents.jobs.store import JobStore, Room, temporary_folder
+from service.documents.jobs.store import JobStore, StoreLimits, temporary_folder
 from service.documents.sandbox.reader import DocumentReader
 from service.documents.translating import WindowTimeouts
 from service.figures.renderer import FigureRenderer
@@ -101,7 +101,7 @@ def job_runner(service: Service) -> JobRunner:
     room = MOST_BYTES_OF_JOBS
     with contextlib.suppress(OSError):  # there is no such folder: each document is told so
         room = min(room, shutil.disk_usage(settings.jobs_dir or temporary_folder()).total // 2)
-    store = JobStore(settings.jobs_dir, Room(MOST_JOBS, room), JOB_RETENTION_SECONDS)
+    store = JobStore(settings.jobs_dir, StoreLimits(MOST_JOBS, room), JOB_RETENTION_SECONDS)
     options = RunnerOptions(limits_of(settings), WindowTimeouts(window_seconds=settings.request_timeout_seconds))
     reader = DocumentReader(partial(service.metrics.count, "document_processes_lost"))
     return JobRunner(store, ServiceEngine(service), options, reader)

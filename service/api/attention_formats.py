@@ -15,7 +15,7 @@ from service.api.rendering import REPRESENTATIONS
 from service.api.schemas.attention import SEVERAL_MAPS, AttentionRequest
 from service.engine import AttentionMap, ModelInfo
 from service.figures import exports
-from service.figures.figure import compare, contrast, one, several
+from service.figures.figure import compare, contrast, several, single_figure
 from service.figures.html import as_html
 from service.figures.panels import Figure, Naming, ViewName
 from service.figures.renderer import FigureRenderer
@@ -98,7 +98,7 @@ def figure_of(maps: Sequence[AttentionMap], view: ViewName, naming: Naming) -> F
         return several(maps, naming)
     if view == "contrast":
         return contrast(maps[0], maps[1], naming)
-    return one(maps[0], view, naming)
+    return single_figure(maps[0], view, naming)
 
 
 async def represent(

@@ -10,7 +10,7 @@ from service.engine import AttentionOptions, Languages, Pair, Selector, Translat
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class AttentionJob:
     """A checked request."""
 
     text: str
@@ -20,7 +20,7 @@ class Job:
     before: Pair | None = None  # the first leg, if the second one is shown, which is then `pair`
 
 
-def job_of(fields: AttentionRequest, languages: Languages) -> Job:
+def job_of(fields: AttentionRequest, languages: Languages) -> AttentionJob:
     """Return the checked request, with every layer and head for `bertviz`; raise ApiError."""
     check_together(fields)
     source, target = named_pair(fields.source, fields.target, languages, fields.model)
@@ -47,7 +47,7 @@ def job_of(fields: AttentionRequest, languages: Languages) -> Job:
         member=fields.member,
         translation=TranslationOptions.of(fields),
     )
-    return Job(fields.text, fields.target_text, pair, options, before)
+    return AttentionJob(fields.text, fields.target_text, pair, options, before)
 
 
 def check_together(fields: AttentionRequest) -> None:

@@ -112,7 +112,7 @@ async def get_context(request: Request) -> RequestContext:
     return context_of(request.scope)
 
 
-def made_by_app(name: str) -> Any:
+def from_app_state(name: str) -> Any:
     """Return a dependency on what the application was made with."""
 
     async def get(request: Request) -> Any:
@@ -121,7 +121,7 @@ def made_by_app(name: str) -> Any:
     return Depends(get)
 
 
-JobsDep = Annotated[JobRunner, made_by_app("jobs")]
-ServiceDep = Annotated[Service, made_by_app("service")]
-RendererDep = Annotated[FigureRenderer, made_by_app("renderer")]
+JobsDep = Annotated[JobRunner, from_app_state("jobs")]
+ServiceDep = Annotated[Service, from_app_state("service")]
+RendererDep = Annotated[FigureRenderer, from_app_state("renderer")]
 ContextDep = Annotated[RequestContext, Depends(get_context)]

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from service.api.header import framed
+from service.api.header import page_around
 
 router = APIRouter()
 
@@ -49,7 +49,7 @@ def page(document: dict[str, Any], address: str) -> str:
         f'<main lang="en" translate="no"><h1>{title} {escape(info["version"])}</h1>{paragraphs}'
         f'<p>For programs: <a href="openapi.json">openapi.json</a></p>{sections}</main>'
     )
-    return framed(f"<title>{title} API</title>", main, "docs", "./", f"<ul>{contents}</ul>")
+    return page_around(f"<title>{title} API</title>", main, "docs", "./", f"<ul>{contents}</ul>")
 
 
 def _anchor(method: str, path: str) -> str:

@@ -28,7 +28,7 @@ def _header(current: str, root: str) -> str:
     )
 
 
-def framed(own: str, content: str, current: str, root: str, contents: str = "") -> str:
+def page_around(own: str, content: str, current: str, root: str, contents: str = "") -> str:
     """Return a whole page: its own part of the head, its content, and the entries of its table of contents."""
     skip, shared, book = '<a class="skip" href="#text">Skip to the text to translate</a>', "", ""
     if current:

@@ -43,7 +43,7 @@ LONG_DETAILS = 500  # characters; details of longer texts are written in a threa
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TranslationJob:
     """A checked request."""
 
     fields: TranslateRequest
@@ -67,7 +67,7 @@ class Answered:
     warnings: list[WarningSchema] = field(default_factory=list)
 
 
-async def run_job(job: Job, service: Service, context: RequestContext) -> list[Answered]:
+async def run_job(job: TranslationJob, service: Service, context: RequestContext) -> list[Answered]:
     """Translate; a text that is already in the target language, or in none, is returned as it is."""
     deadline = context.deadline
     found = [Answered(Translation(text)) for text in job.texts]
@@ -111,7 +111,7 @@ async def run_job(job: Job, service: Service, context: RequestContext) -> list[A
     return found
 
 
-async def _warn(job: Job, found: Sequence[Answered], service: Service) -> None:
+async def _warn(job: TranslationJob, found: Sequence[Answered], service: Service) -> None:
     """Add the warnings about the language of each text; after the translation, so that a refusal costs nothing."""
     doubted = [each.guess is None or not each.guess.confidence for each in found]
     source = None if job.source == AUTO else job.source
@@ -124,7 +124,7 @@ async def _warn(job: Job, found: Sequence[Answered], service: Service) -> None:
         each.warnings = [*own, *each.warnings]
 
 
-def _by_pair(sources: Sequence[str], job: Job, known: Languages) -> dict[Pair, list[int]]:
+def _by_pair(sources: Sequence[str], job: TranslationJob, known: Languages) -> dict[Pair, list[int]]:
     """Return the numbers of the texts to translate, by their pair.
 
     A text in a language that is not translated into the target is left out, if there is another text: it is returned as
@@ -154,11 +154,11 @@ async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
         raise error.exceptions[0] from None
 
 
-async def _guess(job: Job, service: Service) -> list[Guess]:
+async def _guess(job: TranslationJob, service: Service) -> list[Guess]:
     return [guesses[0] for guesses in await service.detect(await _detectable(job))]
 
 
-async def _detectable(job: Job) -> Sequence[str]:
+async def _detectable(job: TranslationJob) -> Sequence[str]:
     return await TEXT_POOL.run(lambda: _plain_texts(job.texts)) if job.html else job.texts
 
 
@@ -211,14 +211,14 @@ async def _unify(
         start += len(units)
 
 
-async def respond(job: Job, found: Sequence[Answered]) -> Response:
+async def respond(job: TranslationJob, found: Sequence[Answered]) -> Response:
     """Return the answer; long ones are made in a thread."""
     is_long = job.options.details and sum(map(len, job.texts)) > LONG_DETAILS
     content = await REPRESENTATIONS.run(lambda: written(job, found)) if is_long else written(job, found)
     return Response(content, media_type="application/json")
 
 
-def written(job: Job, found: Sequence[Answered]) -> bytes:
+def written(job: TranslationJob, found: Sequence[Answered]) -> bytes:
     """Return the answer's JSON: plain values for a string, lists for a list."""
     translations = [each.translation for each in found]
     parts: dict[str, list[Any]] = {"translatedText": [translation.text for translation in translations]}

@@ -16,9 +16,9 @@ from service.bundle.manifest import (
     ArraySpec,
     DecodingDefaults,
     GraphSet,
-    Limits,
     Manifest,
     Member,
+    TokenLimits,
 )
 
 ARCHITECTURE = "ensemble"
@@ -49,7 +49,7 @@ def parse_ensemble(document: dict[str, Any], members: Sequence[Manifest]) -> Man
         name=document["name"],
         version=document["version"],
         architecture=ARCHITECTURE,
-        limits=Limits(min(limit.source_tokens for limit in limits), min(limit.target_tokens for limit in limits)),
+        limits=TokenLimits(min(limit.source_tokens for limit in limits), min(limit.target_tokens for limit in limits)),
         graphs=_joined_graphs(members),
         decoding=DecodingDefaults(**document["decoding"]),
         files=document["files"],

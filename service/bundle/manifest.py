@@ -39,7 +39,7 @@ class TargetLanguage:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TokenLimits:
     """The most tokens of each side that the graphs accept, </s> counted."""
 
     source_tokens: int
@@ -159,7 +159,7 @@ class Manifest:
     targets: tuple[TargetLanguage, ...]  # at least one
     special_ids: SpecialIds
     vocabulary_size: int
-    limits: Limits
+    limits: TokenLimits
     graphs: Mapping[str, GraphSet]
     attention: AttentionSpec
     decoding: DecodingDefaults
@@ -200,7 +200,7 @@ def parse_manifest(document: dict[str, Any]) -> Manifest:
         targets=_parse_targets(document),
         special_ids=SpecialIds(**document["special_ids"]),
         vocabulary_size=document["vocabulary_size"],
-        limits=Limits(**document["limits"]),
+        limits=TokenLimits(**document["limits"]),
         graphs={precision: parse_graphs(graphs) for precision, graphs in document["graphs"].items()},
         attention=AttentionSpec(
             cross=AttentionSize(**attention["cross"]),

@@ -12,7 +12,7 @@ Normalisation = Literal["softmax", "local", "hard"]
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class AttentionScore:
     """The score of one kind of attention."""
 
     function: ScoreFunction

@@ -37,7 +37,7 @@ class SentenceTokenizer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class TextSegment:
     """One range of a text that the model translates by itself."""
 
     start: int
@@ -96,7 +96,7 @@ def join(text: str, spans: Sequence[Span], translations: Sequence[str]) -> Joine
 
 def cut_sentence(
     text: str, span: Span, tokenizer: SentenceTokenizer, wrap_tokens: int, max_tokens: int
-) -> Iterator[Segment]:
+) -> Iterator[TextSegment]:
     """Yield the sentence in a range of a text as one segment, or as several if it has more than `wrap_tokens`.
 
     A part may need more tokens alone than within its sentence: it is cut again only above `max_tokens`. Counts include
@@ -107,7 +107,7 @@ def cut_sentence(
 
 def _segments(
     text: str, span: Span, tokenizer: SentenceTokenizer, limits: tuple[int, int], max_tokens: int
-) -> Iterator[Segment]:
+) -> Iterator[TextSegment]:
     """Yield the segments of a range; `limits` are those for this range and for whole sentences."""
     start, end = span
     here, whole = limits
@@ -115,7 +115,7 @@ def _segments(
     ids = tokenizer.encode(sentence)
     if len(ids) <= max(here, 2) or (here < whole and len(ids) <= max_tokens):
         if tokenizer.knows_letters(ids):
-            yield Segment(start, end, tuple(ids))
+            yield TextSegment(start, end, tuple(ids))
         return
     tokens = tokenizer.token_spans(sentence)
     limit = max(here - 1, 1)

@@ -30,7 +30,7 @@ from service.documents.format import (
     known_extensions,
     translated_name,
 )
-from service.documents.translating import Translated, note_of, sample, translate_segments
+from service.documents.translating import TranslatedSegment, note_of, sample, translate_segments
 from service.engine import InvalidInput, InvalidOption
 from service.whole_file import write_whole
 
@@ -217,7 +217,7 @@ def _document(path: Path, language: str, own: DocumentOptions) -> Document:
 async def _translated(document: Document, opened: OpenedModels, label: str) -> bytes:
     with _progress(label, len({*document.segments})) as bar:
 
-        async def on_window(new: dict[str, Translated]) -> None:
+        async def on_window(new: dict[str, TranslatedSegment]) -> None:
             bar.update(len(new))
 
         translations = await translate_segments(opened.legs, document.segments, opened.search, on_window=on_window)

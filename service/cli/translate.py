@@ -60,7 +60,7 @@ class InputLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class OutputLine:
     """The output for one line of the input."""
 
     text: str
@@ -72,18 +72,18 @@ class Line:
     quality: float | None = None
 
 
-def _as_json(line: Line) -> str:
+def _as_json(line: OutputLine) -> str:
     """Return a translation as JSON, with the names of Python's `to_dict`."""
     shown = {name: getattr(line, name) for name in ("source", "text", "alternatives", "quality")}
     return json.dumps(shown, ensure_ascii=False)
 
 
-def _as_text(line: Line) -> str:
+def _as_text(line: OutputLine) -> str:
     """Return a translation, and each alternative in a line of its own, after a tab."""
     return "\n\t".join((line.text, *line.alternatives))
 
 
-def _signals(line: Line) -> str:
+def _signals(line: OutputLine) -> str:
     """Return the sentences of a line as JSON: the length of each source, which is its weight, and its signals."""
     rows = [
         {"characters": len(quality.source_text), "signals": dict(zip(SIGNALS, quality.signals, strict=True))}
@@ -142,7 +142,7 @@ async def _run(options: BulkOptions, opened: OpenedModels) -> None:
         low: list[int] = []  # the sentences below the minimal quality in each line so far
         pairs: list[tuple[str, str]] = []  # the sentences and their translations, if a formality is wanted
 
-        def write(lines: Sequence[Line]) -> None:
+        def write(lines: Sequence[OutputLine]) -> None:
             low.extend(sum(quality.low for quality in line.qualities) for line in lines)
             if options.formality != "default":
                 pairs.extend((quality.source_text, quality.target_text) for line in lines for quality in line.qualities)
@@ -163,7 +163,7 @@ async def _run(options: BulkOptions, opened: OpenedModels) -> None:
             sys.stderr.write(low_quality_note(low, options))
 
 
-def _outputs(options: BulkOptions) -> Iterator[tuple[Path | None, str, Callable[[Line], str]]]:
+def _outputs(options: BulkOptions) -> Iterator[tuple[Path | None, str, Callable[[OutputLine], str]]]:
     """Yield each file of results, None if it is not wanted, the name of its option, and what it says of a line."""
     yield (
         options.output or (None if options.target_file else STANDARD),
@@ -178,10 +178,10 @@ def _outputs(options: BulkOptions) -> Iterator[tuple[Path | None, str, Callable[
 
 
 async def _stream(
-    columns: Sequence[Iterator[str]], typed: bool, write: Callable[[Sequence[Line]], None], work: _Work
+    columns: Sequence[Iterator[str]], typed: bool, write: Callable[[Sequence[OutputLine]], None], work: _Work
 ) -> None:
     """Keep a few windows in progress, and write each when it and all earlier ones are done."""
-    in_progress: deque[asyncio.Task[list[Line]]] = deque()
+    in_progress: deque[asyncio.Task[list[OutputLine]]] = deque()
     try:
         async for window in _windows(columns, typed):
             in_progress.append(asyncio.create_task(work.window(window)))
@@ -232,7 +232,7 @@ class _Work:
     split: bool
     bar: tqdm[NoReturn]
 
-    async def window(self, segments: Sequence[InputLine]) -> list[Line]:
+    async def window(self, segments: Sequence[InputLine]) -> list[OutputLine]:
         """Return the results of a window in the order of its lines; long lines are translated first."""
         by_length = sorted(segments, key=lambda segment: -len(segment.source))
         chunks = [by_length[first : first + CHUNK_LINES] for first in range(0, len(by_length), CHUNK_LINES)]
@@ -248,7 +248,7 @@ class _Work:
         }
         return [done[segment.number] for segment in segments]
 
-    async def _chunk(self, segments: Sequence[InputLine]) -> list[Line]:
+    async def _chunk(self, segments: Sequence[InputLine]) -> list[OutputLine]:
         if segments[0].target is None:
             sources = [segment.source for segment in segments]
             translations = await self.opened.translate(sources, split=self.split)
@@ -258,25 +258,25 @@ class _Work:
         self.bar.update(len(lines))
         return lines
 
-    async def _scored(self, segment: InputLine) -> Line:
+    async def _scored(self, segment: InputLine) -> OutputLine:
         """Return the score of a given translation; if one side is empty, there is nothing to score."""
         assert segment.target is not None
         try:
             [only] = self.opened.legs
             [result] = await only.score_batch([(segment.source, segment.target)], self.opened.length_penalty)
         except EmptyInput:
-            return Line("")
+            return OutputLine("")
         except InvalidInput as error:
             raise type(error)(f"Line {segment.number}: {error.message}") from None
-        return Line("", score=result.score, words=of_sentences([result]))
+        return OutputLine("", score=result.score, words=of_sentences([result]))
 
-    def _line(self, source: str, translation: Translation) -> Line:
+    def _line(self, source: str, translation: Translation) -> OutputLine:
         """Join the sentences of a line: one score over all tokens, of both legs if there are two."""
         pivot = translation.pivot
         sentences = [*(pivot.sentences if pivot else ()), *translation.sentences]
         logprobs = [value for sentence in sentences for value in sentence.token_logprobs]
         score = normalised_score(logprobs, self.opened.length_penalty) if logprobs else 0.0
-        return Line(
+        return OutputLine(
             translation.text,
             source,
             translation.alternatives,

@@ -41,7 +41,7 @@ class WindowTimeouts:
     retry_seconds: float = 600.0
 
 
-class Translated(NamedTuple):
+class TranslatedSegment(NamedTuple):
     """A translated segment and its quality: the share of it that is expected to be usable."""
 
     text: str
@@ -64,7 +64,7 @@ def windows(segments: Sequence[str]) -> Iterator[list[str]]:
 
 async def translate_window(
     translator: TextTranslator, segments: Sequence[str], options: TranslationOptions, timeouts: WindowTimeouts
-) -> list[Translated]:
+) -> list[TranslatedSegment]:
     """Return the fragments of a window in the language of one model; wait and try again while it is full or restarting.
 
     Raise the errors of the engine, also Overloaded and NotReady after `timeouts.retry_seconds`.
@@ -82,7 +82,7 @@ async def translate_window(
 
 async def _translated(
     translator: TextTranslator, segments: Sequence[str], options: TranslationOptions, timeouts: WindowTimeouts
-) -> list[Translated]:
+) -> list[TranslatedSegment]:
     inner = [segment.strip() for segment in segments]
     keep_values = options.values != "off"
     documents = await TEXT_POOL.run(lambda: [prepare(text, keep_values=keep_values) for text in inner])
@@ -98,12 +98,12 @@ async def _translated(
     ordered = [translations[number] for number in range(len(units))]
     written = await TEXT_POOL.run(lambda: write_all(documents, ordered))
     return [
-        Translated(in_blanks(segment, translation.text), translation.quality)
+        TranslatedSegment(with_outer_spaces(segment, translation.text), translation.quality)
         for segment, translation in zip(segments, written, strict=True)
     ]
 
 
-def in_blanks(segment: str, text: str) -> str:
+def with_outer_spaces(segment: str, text: str) -> str:
     """Return a text between the blanks that are around a segment."""
     before = len(segment) - len(segment.lstrip())
     return segment[:before] + text + segment[max(before, len(segment.rstrip())) :]
@@ -180,9 +180,9 @@ async def translate_segments(
     options: TranslationOptions,
     *,
     timeouts: WindowTimeouts | None = None,
-    known: dict[str, Translated] | None = None,
-    on_window: Callable[[dict[str, Translated]], Awaitable[None]] | None = None,
-) -> list[Translated]:
+    known: dict[str, TranslatedSegment] | None = None,
+    on_window: Callable[[dict[str, TranslatedSegment]], Awaitable[None]] | None = None,
+) -> list[TranslatedSegment]:
     """Return the translated segments; equal segments are translated once, through one model after the other.
 
     `known` holds translations from before a restart; `on_window` is called with each new window.
@@ -202,20 +202,20 @@ async def translate_segments(
 
 async def _in_one_register(
     legs: Sequence[TextTranslator],
-    done: dict[str, Translated],
+    done: dict[str, TranslatedSegment],
     options: TranslationOptions,
     timeouts: WindowTimeouts,
-) -> dict[str, Translated]:
+) -> dict[str, TranslatedSegment]:
     """Return the translations in the register of most, or in the other one if only that is found for all."""
 
-    async def others(texts: dict[str, Translated], formality: Formality) -> tuple[list[str], Formality]:
+    async def others(texts: dict[str, TranslatedSegment], formality: Formality) -> tuple[list[str], Formality]:
         every = [*texts]
         numbers, asked = await TEXT_POOL.run(
             lambda: in_other_register(_pairs(every, [*texts.values()]), _languages(legs), formality)
         )
         return [every[number] for number in numbers], asked
 
-    async def reworded(texts: Sequence[str], formality: Formality) -> dict[str, Translated]:
+    async def reworded(texts: Sequence[str], formality: Formality) -> dict[str, TranslatedSegment]:
         results = {**done}
         for window in windows(texts):
             results.update(await _through_legs(legs, window, replace(options, formality=formality), timeouts))
@@ -236,9 +236,9 @@ def _product(first: float | None, second: float | None) -> float | None:
 
 async def _through_legs(
     legs: Sequence[TextTranslator], window: Sequence[str], options: TranslationOptions, timeouts: WindowTimeouts
-) -> dict[str, Translated]:
+) -> dict[str, TranslatedSegment]:
     """Return the segments of a window with their translations, through one model after the other."""
-    translated = [Translated(segment, 1.0) for segment in window]
+    translated = [TranslatedSegment(segment, 1.0) for segment in window]
     for leg in legs:
         results = await translate_window(leg, [translation.text for translation in translated], options, timeouts)
         translated = [
@@ -253,7 +253,10 @@ def _languages(legs: Sequence[TextTranslator]) -> tuple[str, str]:
 
 
 def note_of(
-    formality: Formality, segments: Sequence[str], translations: Sequence[Translated], legs: Sequence[TextTranslator]
+    formality: Formality,
+    segments: Sequence[str],
+    translations: Sequence[TranslatedSegment],
+    legs: Sequence[TextTranslator],
 ) -> str | None:
     """Return what a document does not have of the formality that was asked for; None if nothing is missing."""
     if formality == "default" or not legs:
@@ -261,7 +264,7 @@ def note_of(
     return formality_note(formality, _pairs(segments, translations), _languages(legs)) or None
 
 
-def _pairs(segments: Sequence[str], translations: Sequence[Translated]) -> list[tuple[str, str]]:
+def _pairs(segments: Sequence[str], translations: Sequence[TranslatedSegment]) -> list[tuple[str, str]]:
     return [(plain(text), plain(translation.text)) for text, translation in zip(segments, translations, strict=True)]
 
 
@@ -277,7 +280,7 @@ def sample(segments: Sequence[str], size: int = 5000) -> str:
     return "\n".join(texts)[:size]
 
 
-def quality_of(segments: Sequence[str], translations: Sequence[Translated]) -> float | None:
+def quality_of(segments: Sequence[str], translations: Sequence[TranslatedSegment]) -> float | None:
     """Return the share of a document that is expected to be usable: the mean by length; None if none is known."""
     pairs = zip(segments, translations, strict=True)
     quality = mean_quality((part.quality, len(segment)) for segment, part in pairs)
@@ -285,7 +288,7 @@ def quality_of(segments: Sequence[str], translations: Sequence[Translated]) -> f
 
 
 def doubtful_segments(
-    segments: Sequence[str], translations: Sequence[Translated]
+    segments: Sequence[str], translations: Sequence[TranslatedSegment]
 ) -> tuple[tuple[int, float, str, str], ...]:
     """Return the segments to check, the worst first: number from 1, quality, beginnings of translation and source."""
     doubtful = [

@@ -193,7 +193,7 @@ class Paragraph:
         return self.node.elements[0]
 
 
-class Value:
+class LoneText:
     """A text in an attribute, or in an element that has nothing else; it is its only segment."""
 
     def __init__(self, element: Element, attribute: str | None = None) -> None:
@@ -202,7 +202,7 @@ class Value:
         self.text = str((element.text if attribute is None else element.get(attribute)) or "")
         self.fragment = escape(self.text)
 
-    def segments(self) -> Iterator[Value]:
+    def segments(self) -> Iterator[LoneText]:
         """Yield it if it has words."""
         if has_words(self.fragment):
             yield self
@@ -224,8 +224,8 @@ class TreeDocument:
 
     def __init__(self, package: Package, parts: Mapping[str, Element], limits: Limits) -> None:
         self._package, self._parts = package, parts
-        self._found: list[tuple[str, Paragraph | Value]] = []
-        self._segments: list[Segment | Value] = []
+        self._found: list[tuple[str, Paragraph | LoneText]] = []
+        self._segments: list[Segment | LoneText] = []
         self.segments: Sequence[str] = [*limited(self._read(), limits)]
 
     def _read(self) -> Iterator[str]:
@@ -237,11 +237,11 @@ class TreeDocument:
                     self._segments += segments
                     yield from (segment.fragment for segment in segments)
 
-    def _texts(self, name: str, root: Element) -> Iterator[Paragraph | Value]:
+    def _texts(self, name: str, root: Element) -> Iterator[Paragraph | LoneText]:
         """Yield the texts of a part."""
         raise NotImplementedError
 
-    def _finish(self, text: Paragraph | Value) -> None:
+    def _finish(self, text: Paragraph | LoneText) -> None:
         """Change what is around a text that has been written."""
 
     def _finish_part(self, root: Element) -> None:

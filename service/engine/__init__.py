@@ -75,7 +75,7 @@ from service.engine.languages.tags import Languages as Languages
 from service.engine.languages.tags import Pair as Pair
 from service.engine.languages.tags import canonical as canonical
 from service.engine.languages.tags import pairs_of as pairs_of
-from service.engine.loader import EngineHost as EngineHost
+from service.engine.loader import EngineProcesses as EngineProcesses
 from service.engine.loader import EngineSettings as EngineSettings
 from service.engine.loader import LoadedWorker as LoadedWorker
 from service.engine.loader import WorkerFactory as WorkerFactory
@@ -130,7 +130,7 @@ from service.engine.types import AttentionOptions as AttentionOptions
 from service.engine.types import BackScores as BackScores
 from service.engine.types import Effort as Effort
 from service.engine.types import PivotText as PivotText
-from service.engine.types import Search as Search
+from service.engine.types import RecordedSearch as RecordedSearch
 from service.engine.types import SentenceDetail as SentenceDetail
 from service.engine.types import SentenceQuality as SentenceQuality
 from service.engine.types import TargetPath as TargetPath

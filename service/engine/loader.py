@@ -22,8 +22,8 @@ from service.engine.scheduling.interface import SentenceWorker
 from service.engine.scheduling.pending import DEFAULT_ROWS, MOST_SENTENCES, Budget, WorkerSettings
 from service.engine.scheduling.worker import Worker
 from service.engine.text.tokenizer import load_tokenizers
-from service.engine.thread_pools import Loads
-from service.engine.translation.loaded_pair import LoadedPair, pair_of_worker
+from service.engine.thread_pools import BundleLoader
+from service.engine.translation.pair_model import PairModel, pair_of_worker
 from service.engine.translation.served_model import Opening, ServedModel
 from service.engine.translation.translator import Translator
 
@@ -66,11 +66,11 @@ def load_worker(bundle: Bundle, settings: EngineSettings, on_event: EventListene
     from service.engine.model.onnx_model import load_model
 
     model = load_model(bundle, settings.model)
-    worker_settings = suiting(settings.worker, model.placement.device, own_cores())
+    worker_settings = worker_settings_for(settings.worker, model.placement.device, own_cores())
     return LoadedWorker(Worker(bundle.manifest.name, model, worker_settings, on_event), model.placement)
 
 
-def suiting(settings: WorkerSettings, device: str, cores: int) -> WorkerSettings:
+def worker_settings_for(settings: WorkerSettings, device: str, cores: int) -> WorkerSettings:
     """Return the settings with the threads and rows that suit a device, where the settings leave the choice."""
     threads = settings.inter_threads or (2 if device == "cpu" and cores >= CORES_FOR_TWO else 1)
     rows = settings.budget.rows or max(DEFAULT_ROWS, threads * MOST_SENTENCES * MAX_BEAM_SIZE)
@@ -97,10 +97,10 @@ def open_translator(
     """Load a bundle into memory and return its translator; raise the errors of `load_worker`."""
     settings = settings or EngineSettings()
 
-    def load() -> LoadedPair:
+    def load() -> PairModel:
         return load_pair(bundle, settings, on_event, open_worker)
 
-    opening = Opening(bundle.folder, load, Loads(settings.load_seconds))
+    opening = Opening(bundle.folder, load, BundleLoader(settings.load_seconds))
     model = ServedModel(info_of(bundle, settings.model), opening, OpenModels())
     model.load()
     return Translator(model)
@@ -108,7 +108,7 @@ def open_translator(
 
 def load_pair(
     bundle: Bundle, settings: EngineSettings, on_event: EventListener, open_worker: WorkerFactory
-) -> LoadedPair:
+) -> PairModel:
     """Load a bundle into memory, for its first pair; raise the errors of `load_worker`."""
     manifest, tokenizers = bundle.manifest, load_tokenizers(bundle)
     worker, placement = open_worker(bundle, settings, on_event)
@@ -124,16 +124,16 @@ class ModelOpener:
         settings: EngineSettings,
         on_event: EventListener = ignore_event,
         open_worker: WorkerFactory = load_worker,
-        host: "EngineHost | None" = None,
+        host: "EngineProcesses | None" = None,
     ) -> None:
         """Set how models are opened, and where."""
         self._settings, self._on_event, self._open_worker = settings, on_event, open_worker
-        self._host = host or EngineHost()
+        self._host = host or EngineProcesses()
         if settings.lazy:
             map_large_blocks()
         self._providers: tuple[str, ...] | None = None
         self._base = 0  # bytes of memory without any model
-        self.loads = Loads(settings.load_seconds)
+        self.loads = BundleLoader(settings.load_seconds)
         self.models = OpenModels(settings.memory_limit, self._resident)
 
     def translator(self, bundle: Bundle) -> Translator:
@@ -147,7 +147,7 @@ class ModelOpener:
         settings = self._settings
         placement = place_among(self._providers, bundle.manifest.graphs, settings.model)
 
-        def load() -> LoadedPair:
+        def load() -> PairModel:
             check_unchanged(bundle)  # its files are checked now, and the manifest may have been replaced
             return load_pair(bundle, settings, self._on_event, self._open_worker)
 
@@ -215,7 +215,7 @@ def own_process() -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineHost:
+class EngineProcesses:
     """The place where the models run: the facts about processes that lazy loading needs."""
 
     process_ids: Callable[[], Sequence[int]] = own_process  # all whose memory counts

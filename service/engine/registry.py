@@ -11,7 +11,7 @@ from service.engine.errors import BundleMissing, EngineError, EngineFailure, Las
 from service.engine.events import EventListener, ignore_event
 from service.engine.languages.pairs import Pairs
 from service.engine.languages.tags import Languages
-from service.engine.loader import EngineHost, EngineSettings, ModelOpener, WorkerFactory, load_worker
+from service.engine.loader import EngineProcesses, EngineSettings, ModelOpener, WorkerFactory, load_worker
 from service.engine.model_info import ModelInfo, ModelState, ModelStateName
 from service.engine.thread_pools import in_daemon_thread
 from service.engine.translation.served_model import ServedModel
@@ -39,7 +39,7 @@ class Registry:
         settings: EngineSettings | None = None,
         on_event: EventListener = ignore_event,
         open_worker: WorkerFactory = load_worker,
-        host: EngineHost | None = None,
+        host: EngineProcesses | None = None,
     ) -> None:
         """Store where the models are, how they are loaded, and where they run; `load` reads the folder."""
         self._models_dir = models_dir

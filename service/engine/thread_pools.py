@@ -67,7 +67,7 @@ async def map_if_many(hypotheses: int, work: Callable[[Item], Result], items: It
     return await if_many(hypotheses, lambda: [*map(work, while_wanted(items))])
 
 
-class Loads:
+class BundleLoader:
     """Loads bundles in threads, each bundle once at a time: an earlier attempt may hang."""
 
     def __init__(self, seconds: float) -> None:

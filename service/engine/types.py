@@ -225,13 +225,13 @@ class AttentionMap:
     step: Step | None = "produce"  # the decoder step of a row; None for rows of the encoder
     scores: AttentionScores | None = None  # with stage "scores"
     quality: float | None = None  # of the model's own translation; None: it gives none, or the translation was given
-    search: Search | None = None  # with `trace`
+    search: RecordedSearch | None = None  # with `trace`
     path: TargetPath = "search"  # how the tokens of the target were chosen
     ensemble: str | None = None  # the model is a member of it, whose translation, scores and digest these are
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class RecordedSearch:
     """A recorded search as callers see it."""
 
     trace: SearchTrace

@@ -57,7 +57,7 @@ class Translate:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ScoreGiven:
     """Score a given translation."""
 
     worker: int
@@ -114,5 +114,5 @@ class EventReport:
     event: EngineEvent
 
 
-ToEngine = Open | Stop | Providers | Translate | Score | Cancel
+ToEngine = Open | Stop | Providers | Translate | ScoreGiven | Cancel
 FromEngine = Done | Failed | StatusReport | EventReport

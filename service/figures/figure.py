@@ -38,7 +38,7 @@ class DifferentTokens(InvalidOption):
     code = "different_tokens"
 
 
-def one(attention: AttentionMap, view: ViewName = "heatmap", naming: Naming = DEFAULT_NAMING) -> Figure:
+def single_figure(attention: AttentionMap, view: ViewName = "heatmap", naming: Naming = DEFAULT_NAMING) -> Figure:
     """Return a map as a heatmap, as small multiples if it has several layers or heads, or as lines between tokens."""
     panels = _panels(attention)
     several = attention.weights.ndim > 2

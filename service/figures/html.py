@@ -14,7 +14,7 @@ from typing import Any
 
 from service.figures.panels import Figure, Panel
 from service.figures.theme import FONT, THEMES, ThemeName
-from service.figures.words import CAUTION, said
+from service.figures.words import CAUTION, translated_label
 
 _IN_SCRIPTS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 # The policy of a file: only these scripts, identified by their digests, and styles.
@@ -60,8 +60,8 @@ def as_html(figure: Figure, spec: dict[str, Any], library: bytes, theme_name: Th
 <body>
 <main>
 <div id="figure" role="img" aria-label="{escape(str(spec["description"]))}"></div>
-<p>{said(CAUTION, figure.language)}</p>
-<details><summary>{said("The same as a table", figure.language)}</summary>
+<p>{translated_label(CAUTION, figure.language)}</p>
+<details><summary>{translated_label("The same as a table", figure.language)}</summary>
 {tables}
 </details>
 </main>

@@ -63,12 +63,12 @@ def specification(figure: Figure, theme_name: ThemeName = "light") -> Spec:
     body = {"grid": _grid, "row": _row, "rows": _row, "single": _row, "lines": line_layers}[figure.arrangement]
     names = "".join(label for panel in figure.panels for label in (*panel.rows, *panel.columns))
     font = FONT_RIGHT_TO_LEFT if labels.right_to_left("".join(figure.title) + names) else FONT
-    spec = framed(figure.title, figure.notes, theme, font, body(figure, theme, top))
+    spec = with_title(figure.title, figure.notes, theme, font, body(figure, theme, top))
     spec["title"]["fontWeight"] = "normal" if any(map(labels.pictorial, figure.title)) else 600
     return spec
 
 
-def framed(title: Sequence[str], notes: Sequence[str], theme: Theme, font: str, body: Spec) -> Spec:
+def with_title(title: Sequence[str], notes: Sequence[str], theme: Theme, font: str, body: Spec) -> Spec:
     """Return a whole specification: its heading, its colours and what it draws."""
     shown = [*filter(None, notes)]
     return {

@@ -66,7 +66,7 @@ _PHRASES = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(WORDS, key
 _PLACES: Mapping[str, int] = {"de": 0, "fr": 1}
 
 
-def said(text: str, language: str) -> str:
+def translated_label(text: str, language: str) -> str:
     """Return a text of a figure in a language."""
     at = _PLACES.get(language)
     return text if at is None else _PHRASES.sub(lambda match: WORDS[match[0]][at], text)
@@ -77,14 +77,14 @@ def in_language(figure: Figure, language: LanguageName) -> Figure:
     panels = tuple(
         replace(
             panel,
-            title=said(panel.title, language),
-            row_title=said(panel.row_title, language),
-            column_title=said(panel.column_title, language),
-            quantity=said(panel.quantity, language),
-            layer=said(panel.layer, language),
-            head=said(panel.head, language),
+            title=translated_label(panel.title, language),
+            row_title=translated_label(panel.row_title, language),
+            column_title=translated_label(panel.column_title, language),
+            quantity=translated_label(panel.quantity, language),
+            layer=translated_label(panel.layer, language),
+            head=translated_label(panel.head, language),
         )
         for panel in figure.panels
     )
-    notes = tuple(said(note, language) for note in figure.notes)
+    notes = tuple(translated_label(note, language) for note in figure.notes)
     return replace(figure, notes=notes, panels=panels, language=language)

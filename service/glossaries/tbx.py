@@ -16,12 +16,12 @@ LANGUAGE = "http://www.w3.org/XML/1998/namespace lang"
 
 def tbx_concepts(data: bytes) -> Iterator[dict[str, list[str]]]:
     """Yield the terms of each concept by language; raise InvalidGlossary."""
-    reader = _Reader()
+    reader = _TermReader()
     for start in range(0, len(data) + 1, PIECE):
         yield from reader.read(data[start : start + PIECE], is_last=start + PIECE > len(data))
 
 
-class _Reader:
+class _TermReader:
     """Collects the terms of the elements that a parser finds."""
 
     def __init__(self) -> None:

@@ -191,7 +191,7 @@ class Inflection:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class PlaceNames:
     """Cities and countries: names that models know, by class; the others stand in `places.tsv`."""
 
     known: Mapping[str, Words] = field(default_factory=dict)  # the same number of names in the same order everywhere
@@ -237,7 +237,7 @@ class Language:
     context: Context = field(default_factory=Context)
     no_commands: Words = ()  # patterns of words with which no command begins
     inflection: Inflection = field(default_factory=Inflection)
-    places: Places = field(default_factory=Places)
+    places: PlaceNames = field(default_factory=PlaceNames)
     known_names: Names = field(default_factory=Names)
 
     @functools.cached_property

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from service.engine import Translation
-from service.markup.document import Node, Part, Unit, collapse_spaces, escape, read
+from service.markup.document import InlineElement, Part, Unit, collapse_spaces, escape, read
 from service.markup.placing import write
 
 LONGEST = 60  # characters of a placeholder
@@ -102,7 +102,7 @@ def _marked(unit: Unit, elements: list[str]) -> Unit:
     pieces: list[str] = []
     position = 0
 
-    def walk(nodes: Sequence[Node], added: int) -> tuple[list[Node], int]:
+    def walk(nodes: Sequence[InlineElement], added: int) -> tuple[list[InlineElement], int]:
         nonlocal position
         kept = []
         for node in nodes:

@@ -15,14 +15,14 @@ MAX_DEPTH = 100  # nested inline elements; deeper ones stay near their place, bu
 
 
 @dataclass(slots=True)
-class Node:
+class InlineElement:
     """An inline element, or (without `close` and with no width) a token between two characters."""
 
     start: int  # code points of the unit's text
     end: int
     open: str
     close: str = ""
-    children: list[Node] = field(default_factory=list)
+    children: list[InlineElement] = field(default_factory=list)
     blanks: tuple[bool, bool] = (False, False)  # no width: whether there is white space before and after it
     opaque: bool = False  # `open` is a whole element, which is not translated
     name: str = ""
@@ -34,7 +34,7 @@ class Unit:
     """A run of text without a block's tag in it, and the inline elements over it."""
 
     text: str
-    nodes: list[Node]
+    nodes: list[InlineElement]
 
 
 Part = str | Unit  # a piece of the document: kept as it is, or translated
@@ -63,8 +63,8 @@ class _Reader:
         self._source = 0  # characters of the run's source
         self._text: list[str] = []
         self._size = 0
-        self._nodes: list[Node] = []  # roots of the run
-        self._stack: list[tuple[str, Node]] = []  # inline elements that are open
+        self._nodes: list[InlineElement] = []  # roots of the run
+        self._stack: list[tuple[str, InlineElement]] = []  # inline elements that are open
         self._opaque: list[str] = []  # names of the elements within the outermost opaque one
         self._kept: list[str] = []  # its source so far
         self._inline = False  # whether it is within a sentence
@@ -102,7 +102,7 @@ class _Reader:
         elif is_void or len(self._stack) >= MAX_DEPTH:
             self._point(token.text)
         else:
-            node = Node(self._size, self._size, token.text, name=name)
+            node = InlineElement(self._size, self._size, token.text, name=name)
             self._siblings().append(node)
             self._stack.append((name, node))
 
@@ -138,7 +138,7 @@ class _Reader:
 
     def _break(self, raw: str) -> None:
         """Take a break of a line within a sentence; a blank separates the words around it."""
-        self._siblings().append(Node(self._size, self._size, raw, is_break=True))
+        self._siblings().append(InlineElement(self._size, self._size, raw, is_break=True))
         self._text.append(" ")
         self._size += 1
 
@@ -151,16 +151,16 @@ class _Reader:
             if not self._opaque:
                 self._keep()
 
-    def _siblings(self) -> list[Node]:
+    def _siblings(self) -> list[InlineElement]:
         return self._stack[-1][1].children if self._stack else self._nodes
 
     def _point(self, raw: str) -> None:
-        self._siblings().append(Node(self._size, self._size, raw))
+        self._siblings().append(InlineElement(self._size, self._size, raw))
 
     def _keep(self) -> None:
         raw, self._kept = "".join(self._kept), []
         if self._inline:
-            self._siblings().append(Node(self._size, self._size, raw, opaque=True))
+            self._siblings().append(InlineElement(self._size, self._size, raw, opaque=True))
         else:
             self._block(raw)
 
@@ -211,14 +211,14 @@ def divided(unit: Unit) -> list[Part]:
     return parts
 
 
-def _piece(unit: Unit, nodes: Sequence[Node], span: tuple[int, int]) -> list[Part]:
+def _piece(unit: Unit, nodes: Sequence[InlineElement], span: tuple[int, int]) -> list[Part]:
     """Return a range of a unit, with the nodes in it, in parts."""
     text = unit.text[slice(*span)]
     _shift(nodes, -span[0])
     return divided(Unit(text, [*nodes])) if text or nodes else []
 
 
-def _shift(nodes: Sequence[Node], by: int) -> None:
+def _shift(nodes: Sequence[InlineElement], by: int) -> None:
     waiting = [*nodes] if by else []
     while waiting:
         node = waiting.pop()
@@ -226,7 +226,7 @@ def _shift(nodes: Sequence[Node], by: int) -> None:
         waiting += node.children
 
 
-def _note_blanks(nodes: Sequence[Node], text: str, start: int, end: int) -> None:
+def _note_blanks(nodes: Sequence[InlineElement], text: str, start: int, end: int) -> None:
     """Record the white space around nodes without width, within text[start:end], the range of their parent.
 
     `collapse_spaces` turns the two spaces around such a node into one, and a translation has at most one.
@@ -262,6 +262,6 @@ def collapse_spaces(unit: Unit) -> Unit:
     return Unit(text, [_moved(node, places) for node in unit.nodes])
 
 
-def _moved(node: Node, places: Sequence[int]) -> Node:
+def _moved(node: InlineElement, places: Sequence[int]) -> InlineElement:
     children = [_moved(child, places) for child in node.children]
     return replace(node, start=places[node.start], end=places[node.end], children=children)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from service.markup.document import Node
+from service.markup.document import InlineElement
 
 if TYPE_CHECKING:
     from service.engine import SentenceDetail
@@ -33,7 +33,7 @@ class Link(NamedTuple):
     same: bool  # both have the same characters
 
 
-class Runs:
+class CharacterRuns:
     """The runs of some kind of character in a text: a place in it is found without a walk through the text."""
 
     def __init__(self, kind: re.Pattern[str], text: str) -> None:
@@ -70,7 +70,7 @@ class Runs:
         return (self._starts[run], self._ends[run]) if run >= 0 and self._starts[run] >= within[0] else None
 
 
-class Places:
+class PlaceMap:
     """Maps ranges of the source to ranges of the target."""
 
     def __init__(self, source: str, target: str, sentences: Sequence[SentenceDetail]) -> None:
@@ -83,10 +83,10 @@ class Places:
         self.reached = list(accumulate((link.target[1] for link in self.links), max, initial=0))
         firsts = accumulate((link.target[0] for link in reversed(self.links)), min, initial=len(target))
         self.ahead = list(firsts)[::-1]
-        self.written, self.target_written = Runs(WRITTEN, source), Runs(WRITTEN, target)
-        self.source_words, self.target_words = Runs(LETTERS, source), Runs(WORDS, target)
+        self.written, self.target_written = CharacterRuns(WRITTEN, source), CharacterRuns(WRITTEN, target)
+        self.source_words, self.target_words = CharacterRuns(LETTERS, source), CharacterRuns(WORDS, target)
 
-    def of(self, node: Node, source: Extent, within: Extent) -> Extent:
+    def of(self, node: InlineElement, source: Extent, within: Extent) -> Extent:
         """Return the target extent of a node, inside the extent of its parent."""
         if node.start == node.end:
             place = self._point(node.start, source, within)
@@ -107,7 +107,7 @@ class Places:
             return self._between(node, source, within)
         return self._shaped(node, min(start for start, _ in parts), max(end for _, end in parts), within)
 
-    def _in_word(self, node: Node, word: Extent, source: Extent, within: Extent) -> Extent:
+    def _in_word(self, node: InlineElement, word: Extent, source: Extent, within: Extent) -> Extent:
         """Return the range of a part of a word: its ending, its first letter, or else all of the word."""
         start, end = self.of(replace(node, start=word[0], end=word[1]), source, within)
         size = node.end - node.start
@@ -127,7 +127,7 @@ class Places:
         run = self.target_written.around(source * len(self.target) // len(self.source))
         return min(max(run[1] if run[1] < high else self.target_written.before(run[0]), low), high)
 
-    def _part(self, link: Link, node: Node) -> Extent:
+    def _part(self, link: Link, node: InlineElement) -> Extent:
         """Return the part of a link's target that stands for what a node has of its source."""
         begin, end = max(link.source[0], node.start), min(link.source[1], node.end)
         if (begin, end) == link.source:
@@ -138,7 +138,7 @@ class Places:
         position = self.target.find(self.source[begin:end], *link.target)
         return link.target if position < 0 else (position, position + end - begin)
 
-    def _between(self, node: Node, source: Extent, within: Extent) -> Extent:
+    def _between(self, node: InlineElement, source: Extent, within: Extent) -> Extent:
         """Return the range of a node without links: the words between those from before it and those from after it."""
         start = self.reached[bisect_right(self.ends, node.start)]
         end = self.ahead[bisect_left(self.starts, node.end)]
@@ -147,7 +147,7 @@ class Places:
             start = end = self._point(node.start, source, within)
         return self._shaped(node, start, end, within)
 
-    def _shaped(self, node: Node, start: int, end: int, within: Extent) -> Extent:
+    def _shaped(self, node: InlineElement, start: int, end: int, within: Extent) -> Extent:
         """Return a range of whole words for a node of whole words, without the punctuation that the node lacks."""
         low, high = within
         inside = self.source_words.around

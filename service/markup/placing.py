@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.markup.document import Node, Unit, escape
-from service.markup.places import Extent, Places
+from service.markup.document import InlineElement, Unit, escape
+from service.markup.places import Extent, PlaceMap
 
 if TYPE_CHECKING:
     from service.engine import SentenceDetail
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 def write(unit: Unit, text: str, sentences: Sequence[SentenceDetail]) -> str:
     """Return a translated unit as HTML; without `sentences` (nothing was translated) every tag keeps its place."""
-    places = Places(unit.text, text, sentences) if sentences or text != unit.text else None
+    places = PlaceMap(unit.text, text, sentences) if sentences or text != unit.text else None
     return _write(unit.nodes, text, (0, len(text)), places, (0, len(unit.text)))
 
 
-Spot = tuple[Extent, Node]
+Spot = tuple[Extent, InlineElement]
 
 
-def _write(nodes: Sequence[Node], text: str, within: Extent, places: Places | None, source: Extent) -> str:
+def _write(nodes: Sequence[InlineElement], text: str, within: Extent, places: PlaceMap | None, source: Extent) -> str:
     if places is None:
         spots = [((node.start, node.end), node) for node in nodes]
     else:
@@ -51,7 +51,7 @@ def _start(spot: Spot) -> int:
     return spot[0][0]
 
 
-def _apart(spots: Sequence[Spot], within: Extent, places: Places) -> Iterator[Spot]:
+def _apart(spots: Sequence[Spot], within: Extent, places: PlaceMap) -> Iterator[Spot]:
     """Yield nodes that have no character in common, in their order; one with text gets a word if there is any left."""
     last: Spot | None = None  # the last one with text
     points: list[Spot] = []  # those after it
@@ -71,7 +71,7 @@ def _apart(spots: Sequence[Spot], within: Extent, places: Places) -> Iterator[Sp
     yield from points
 
 
-def _parted(one: Spot, second: Spot, within: Extent, places: Places) -> tuple[Spot | None, Extent, Node]:
+def _parted(one: Spot, second: Spot, within: Extent, places: PlaceMap) -> tuple[Spot | None, Extent, InlineElement]:
     """Return two nodes that overlap without their common part; the second is put into the first if there is no word."""
     (begin, finish), node = one
     (start, end), later = second
@@ -95,7 +95,7 @@ def _parted(one: Spot, second: Spot, within: Extent, places: Places) -> tuple[Sp
     return None, (begin, finish), both
 
 
-def _tags(node: Node) -> tuple[str, str]:
+def _tags(node: InlineElement) -> tuple[str, str]:
     """Return the tags of a node and of those in it, as if one were in the other."""
     opens, closes = node.open, node.close
     for child in node.children:
@@ -107,7 +107,7 @@ def _tags(node: Node) -> tuple[str, str]:
 NO_SPACE_BEFORE = ".,;:!?…)]}»”"
 
 
-def _spaced(node: Node, text: str, place: int, within: Extent, *, begins: bool) -> tuple[int, str, str]:
+def _spaced(node: InlineElement, text: str, place: int, within: Extent, *, begins: bool) -> tuple[int, str, str]:
     """Return the place of a node without width in a translation, and the spaces to add to keep those it had."""
     low, high = within
     before, after = node.blanks

@@ -14,12 +14,12 @@ def answering(app: ASGIApp, cycle: RequestResponseCycle) -> ASGIApp:
     """Return an application whose answers are written by an Answer."""
 
     async def answer(scope: Scope, receive: Receive, _send: Send) -> None:
-        await app(scope, receive, Answer(cycle).send)
+        await app(scope, receive, ResponseWriter(cycle).send)
 
     return answer
 
 
-class Answer:
+class ResponseWriter:
     """The answer to one request; a head that promises a length waits for the body."""
 
     __slots__ = ("_cycle", "_head", "_length")

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from service.access.connections import Place
+from service.access.connections import ConnectionPlace
 from service.api.context import CONNECTION, ClientConnection
 from service.server.answers import answering
 from service.server.connection_limits import ConnectionPolicy
@@ -51,7 +51,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(**uvicorns)
         self._policy = policy
         self._limits = policy.limits
-        self._place: Place | None = None
+        self._place: ConnectionPlace | None = None
         self._in_head = False  # a head has begun and is not complete
         self._in_body = False  # a head is complete and its request is not
         self._unread = b""  # what is parsed after the next answer
@@ -71,7 +71,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self.flow: Flow = Flow(transport)
         place = self._policy.connections.enter(self.client[0] if self.client else None, transport.abort)
-        if isinstance(place, Place):
+        if isinstance(place, ConnectionPlace):
             self._place = place
             self._await_head()
             return

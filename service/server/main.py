@@ -14,7 +14,7 @@ import uvloop
 from service.api.state import Service
 from service.engine import (
     Budget,
-    EngineHost,
+    EngineProcesses,
     EngineSettings,
     Languages,
     ModelInfo,
@@ -155,13 +155,13 @@ def warn_of_useless_pivot(settings: Settings, models: Sequence[ModelInfo]) -> No
 @contextlib.contextmanager
 def engine_host(
     settings: Settings, loop: asyncio.AbstractEventLoop, on_restart: Callable[[str], None] = lambda _what: None
-) -> Iterator[tuple[WorkerFactory, EngineHost]]:
+) -> Iterator[tuple[WorkerFactory, EngineProcesses]]:
     """Yield the factory of workers, and where they are: here, or in engine processes that last as long as this context.
 
     `loop` receives their messages; `on_restart` is called at every restart of a process or of a model in one.
     """
     if not settings.engine_processes:
-        yield load_worker, EngineHost()
+        yield load_worker, EngineProcesses()
         return
     processes = settings.engine_processes
     assert processes != "auto"  # decided before
@@ -169,7 +169,7 @@ def engine_host(
     with EngineCluster(processes, loop, log_style, on_restart, visible_gpus()) as cluster:
         yield (
             cluster.open,
-            EngineHost(
+            EngineProcesses(
                 lambda: [*own_process(), *cluster.process_ids],
                 cluster.providers,
                 processes,

@@ -41,7 +41,7 @@ LONGEST_READ_SECONDS = 2.0  # the same on a busy machine that has not read the r
 SO_ATTACH_FILTER, RETURN = 26, 6  # of Linux: asm-generic/socket.h, bpf_common.h
 
 
-class Server(uvicorn.Server):
+class DrainingServer(uvicorn.Server):
     """Uvicorn, with a drain before its shutdown; `exit_code` is set afterwards."""
 
     def __init__(self, service: Service) -> None:
@@ -228,7 +228,7 @@ def drop_new_connections(listener: socket.socket) -> None:
 
 async def serve(service: Service) -> int:
     """Serve until the process is stopped, and return its exit code."""
-    server = Server(service)
+    server = DrainingServer(service)
     try:
         await server.serve()
     except SystemExit:

@@ -1,13 +1,13 @@
 """Which clients get a connection when there are many."""
 
 from service.access.addresses import parse_networks
-from service.access.connections import Connections, Place
+from service.access.connections import ConnectionPlace, Connections
 
 
-def entered(connections: Connections, peer: str, closed: list[str] | None = None) -> Place:
+def entered(connections: Connections, peer: str, closed: list[str] | None = None) -> ConnectionPlace:
     """Return the place of one more connection; fail if there is none."""
     place = connections.enter(peer, lambda: (closed if closed is not None else []).append(peer))
-    assert isinstance(place, Place)
+    assert isinstance(place, ConnectionPlace)
     return place
 
 

@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 import pytest
 from typer.testing import CliRunner
 
-from service.api.schemas.common import Search
+from service.api.schemas.common import SearchRequest
 from service.cli import translate as bulk
 from service.cli.main import cli
 from service.cli.open_models import BulkOptions
@@ -88,7 +88,7 @@ def test_the_types_of_the_python_face_are_those_of_the_fields() -> None:
 
 
 def test_a_field_has_its_text_and_limits_in_the_api_description() -> None:
-    described = Search.model_json_schema()["properties"]
+    described = SearchRequest.model_json_schema()["properties"]
     assert all(described[name]["description"] for name in get_type_hints(SearchFields))
     assert described["beam_size"]["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 8}
     assert set(CHOSEN) == set(get_type_hints(TextFields))

@@ -20,7 +20,7 @@ from service.engine.errors import (
 from service.engine.loader import (
     EngineSettings,
     default_engine_processes,
-    suiting,
+    worker_settings_for,
 )
 from service.engine.registry import Registry
 from service.engine.scheduling.pending import Budget, WorkerSettings
@@ -132,7 +132,7 @@ FREE = WorkerSettings(Budget(rows=0))
 def test_settings_that_leave_the_choice_get_what_suits_the_device(
     settings: WorkerSettings, device: str, cores: int, chosen: tuple[int, int, int, bool]
 ) -> None:
-    found = suiting(settings, device, cores)
+    found = worker_settings_for(settings, device, cores)
     assert (found.budget.rows, found.budget.sentences, found.inter_threads, found.fill_first) == chosen
 
 

@@ -12,7 +12,7 @@ from service.engine import (
     SentenceResult,
     StepDone,
 )
-from service.engine_process.protocol import Done, EventReport, FromEngine, Score, Translate
+from service.engine_process.protocol import Done, EventReport, FromEngine, ScoreGiven, Translate
 from service.engine_process.server.engine_server import EngineServer
 
 RESULT = SentenceResult((Hypothesis((6, 2), (-0.5, -0.1), -0.3, "eos"),), 0.0, 0.1, 0.05)
@@ -58,7 +58,7 @@ def test_the_answers_of_one_step_are_sent_with_its_end() -> None:
 
 def test_an_answer_that_no_step_follows_is_sent_at_once() -> None:
     server, worker, sent = served()
-    server.receive(Score(3, 12, ScoringRequest((5, 2), (6, 2))))
+    server.receive(ScoreGiven(3, 12, ScoringRequest((5, 2), (6, 2))))
     scores = ScoringResult(**dict.fromkeys(ScoringResult.__match_args__))  # type: ignore[arg-type]
     worker.futures[0].set_result(scores)
     assert sent == [("now", Done(12, scores))]

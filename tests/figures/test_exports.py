@@ -15,7 +15,7 @@ import pytest
 from service.engine.errors import InvalidOption
 from service.engine.types import AttentionMap, Word
 from service.figures.exports import as_bertviz, as_csv, as_npz
-from service.figures.figure import one
+from service.figures.figure import single_figure
 from service.figures.html import as_html
 from service.figures.vega_lite import specification
 from tests.figures.maps import make_map
@@ -58,7 +58,7 @@ def test_files_say_which_step_rows_belong_to_and_leave_open_what_is_not_known() 
     with np.load(io.BytesIO(as_npz([("m", found)]))) as arrays:
         assert str(arrays["step"]) == "consume"
         np.testing.assert_array_equal(np.isnan(arrays["weights"]).all(axis=1), [False] * int(last) + [True])
-    figure = one(found)
+    figure = single_figure(found)
     assert "<td>–</td>" in as_html(figure, specification(figure), b"", "light").decode("utf-8")
 
 
@@ -108,7 +108,7 @@ class Elements(HTMLParser):
 
 
 def test_the_html_file_holds_texts_as_text_loads_nothing_and_allows_only_its_own_scripts() -> None:
-    figure = one(make_map(HOSTILE, HOSTILE))
+    figure = single_figure(make_map(HOSTILE, HOSTILE))
     library = b"window.x='<!--';\r\nwindow.y='</script>';"
     html = as_html(figure, specification(figure), library, "dark").decode("utf-8")
     parser = Elements()

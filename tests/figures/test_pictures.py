@@ -12,7 +12,7 @@ import pytest
 import vl_convert
 from PIL import Image
 
-from service.figures.figure import one
+from service.figures.figure import single_figure
 from service.figures.labels import labels
 from service.figures.rasteriser import drawable
 from service.figures.renderer import FigureRenderer
@@ -66,7 +66,7 @@ def test_what_one_font_can_draw_is_left_as_it_is() -> None:
 async def test_hostile_attributes_are_not_taken_for_text(renderer: FigureRenderer) -> None:
     """The description of a picture stands in an attribute; a `>` in it must not let text be changed there."""
     words = ["a>b👋fi", "<c>", "👋 > 世界"]
-    assert (await renderer.draw(specification(one(make_map(words, words))), "png")).startswith(b"\x89PNG")
+    assert (await renderer.draw(specification(single_figure(make_map(words, words))), "png")).startswith(b"\x89PNG")
 
 
 SENTENCES = {
@@ -83,7 +83,7 @@ SENTENCES = {
 async def test_labels_are_whole_and_inside_the_picture(renderer: FigureRenderer, language: str, view: Any) -> None:
     source, target = SENTENCES[language]
     found = make_map(source.split(), target.split())
-    spec = specification(one(found, view))
+    spec = specification(single_figure(found, view))
     root = ElementTree.fromstring(await renderer.draw(spec, "svg"))
     shown = ["".join(item.itertext()) for item in root.iter(f"{SVG}text")]
     assert {*labels(found.source_tokens), *labels(found.target_tokens)} <= set(shown)
@@ -114,5 +114,5 @@ def test_letters_of_each_script_are_drawn_and_differ(letters: str) -> None:
     """A missing glyph is the same box for every letter."""
     skip_without_font(letters[0])
     drawn = [rasterised(svg_of(letter)) for letter in letters]
-    assert all(ink(one) > 0 for one in drawn)
+    assert all(ink(picture) > 0 for picture in drawn)
     assert all(first.tobytes() != second.tobytes() for first, second in combinations(drawn, 2))

@@ -15,7 +15,7 @@ import pytest
 from service.engine.errors import Overloaded
 from service.engine.types import AttentionMap
 from service.figures import process_watch
-from service.figures.figure import contrast, one
+from service.figures.figure import contrast, single_figure
 from service.figures.labels import labels
 from service.figures.panels import Figure
 from service.figures.renderer import DrawingFailed, FigureRenderer, RendererLost
@@ -37,7 +37,7 @@ def texts(svg: bytes) -> set[str]:
 
 async def test_the_same_figure_has_the_same_bytes_and_every_token_as_text(renderer: FigureRenderer) -> None:
     found = make_map()
-    first, other = specification(one(found)), specification(one(make_map(seed=1)))
+    first, other = specification(single_figure(found)), specification(single_figure(make_map(seed=1)))
     svg = await renderer.draw(first, "svg")
     await renderer.draw(other, "svg")
     assert await renderer.draw(first, "svg") == svg
@@ -45,7 +45,9 @@ async def test_the_same_figure_has_the_same_bytes_and_every_token_as_text(render
     assert {*labels(found.source_tokens), *labels(found.target_tokens)} <= texts(svg)
 
 
-@pytest.mark.parametrize("figure_of", [one, lambda found: one(found, "lines"), lambda found: contrast(found, found)])
+@pytest.mark.parametrize(
+    "figure_of", [single_figure, lambda found: single_figure(found, "lines"), lambda found: contrast(found, found)]
+)
 async def test_hostile_texts_are_drawn_as_text(
     renderer: FigureRenderer, figure_of: Callable[[AttentionMap], Figure]
 ) -> None:
@@ -62,7 +64,7 @@ async def test_hostile_texts_are_drawn_as_text(
 
 async def test_every_weight_is_a_cell_and_a_larger_one_is_never_lighter(renderer: FigureRenderer) -> None:
     found = make_map()
-    picture = ElementTree.fromstring(await renderer.draw(specification(one(found)), "svg"))
+    picture = ElementTree.fromstring(await renderer.draw(specification(single_figure(found)), "svg"))
     cells = next(item for item in picture.iter(f"{SVG}g") if item.get("class", "").startswith("mark-rect"))
     colours = [cell.attrib["fill"].removeprefix("rgb(").rstrip(")").split(",") for cell in cells.iter(f"{SVG}path")]
     lightness = np.asarray(colours, float) @ [0.2126, 0.7152, 0.0722]
@@ -71,7 +73,7 @@ async def test_every_weight_is_a_cell_and_a_larger_one_is_never_lighter(renderer
 
 
 async def test_a_process_that_dies_is_replaced(renderer: FigureRenderer) -> None:
-    spec = specification(one(make_map()))
+    spec = specification(single_figure(make_map()))
     await renderer.draw(spec, "svg")
     assert renderer.process_id is not None
     os.kill(renderer.process_id, signal.SIGKILL)
@@ -81,7 +83,7 @@ async def test_a_process_that_dies_is_replaced(renderer: FigureRenderer) -> None
 
 
 async def test_a_process_that_stands_still_is_replaced_at_once(renderer: FigureRenderer) -> None:
-    spec = specification(one(make_map()))
+    spec = specification(single_figure(make_map()))
     await renderer.draw(spec, "svg")
     stopped = renderer.process_id
     assert stopped is not None
@@ -147,11 +149,11 @@ async def test_a_picture_that_breaks_off_is_an_error(monkeypatch: pytest.MonkeyP
 async def test_a_specification_that_is_none_is_refused_and_the_next_one_drawn(renderer: FigureRenderer) -> None:
     with pytest.raises(DrawingFailed):
         await renderer.draw({"mark": {"type": "no such mark"}}, "svg")
-    assert (await renderer.draw(specification(one(make_map())), "svg")).startswith(b"<svg")
+    assert (await renderer.draw(specification(single_figure(make_map())), "svg")).startswith(b"<svg")
 
 
 async def test_who_leaves_does_not_disturb_the_next(renderer: FigureRenderer) -> None:
-    first, second = specification(one(make_map())), specification(one(make_map(["x"], ["y"])))
+    first, second = specification(single_figure(make_map())), specification(single_figure(make_map(["x"], ["y"])))
     task = asyncio.create_task(renderer.draw(first, "svg"))
     await asyncio.sleep(0.01)
     task.cancel()
@@ -159,7 +161,7 @@ async def test_who_leaves_does_not_disturb_the_next(renderer: FigureRenderer) ->
 
 
 async def test_translation_has_priority_over_drawing(renderer: FigureRenderer) -> None:
-    await renderer.draw(specification(one(make_map())), "svg")
+    await renderer.draw(specification(single_figure(make_map())), "svg")
     assert renderer.process_id is not None
     assert os.getpriority(os.PRIO_PROCESS, renderer.process_id) > os.getpriority(os.PRIO_PROCESS, 0)
 

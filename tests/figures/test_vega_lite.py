@@ -9,7 +9,7 @@ import pytest
 
 from service.engine.errors import InvalidOption
 from service.engine.types import AttentionMap, Token
-from service.figures.figure import TooLargeToDraw, compare, contrast, one
+from service.figures.figure import TooLargeToDraw, compare, contrast, single_figure
 from service.figures.labels import clean, label, labels
 from service.figures.panels import Naming
 from service.figures.vega_lite import percent, specification
@@ -26,7 +26,7 @@ def records(spec: Any) -> list[dict[str, Any]]:
 
 def test_small_multiples_hold_every_layer_and_head() -> None:
     found = make_map(shape=(2, 3))
-    drawn = {(r["layer"], r["head"], r["t"], r["s"]): r["w"] for r in records(specification(one(found)))}
+    drawn = {(r["layer"], r["head"], r["t"], r["s"]): r["w"] for r in records(specification(single_figure(found)))}
     assert len(drawn) == found.weights.size
     assert drawn["layer 2", "head 3", 4, 5] == pytest.approx(float(found.weights[1, 2, 4, 5]), abs=1e-6)
 
@@ -53,7 +53,7 @@ def test_a_contrast_tells_probability_and_rank_of_every_token() -> None:
 
 
 def test_a_picture_says_what_it_is_of() -> None:
-    title = specification(one(make_map(layer=3, head="mean")))["title"]
+    title = specification(single_figure(make_map(layer=3, head="mean")))["title"]
     told = " ".join([*title["text"], *title["subtitle"]])
     for word in ("fox", "renard", "transformer-en-fr", "sha256:9f86d081884c", "layer 4", "mean of heads", "on </s>"):
         assert word in told
@@ -64,7 +64,7 @@ def test_a_picture_says_what_it_is_of() -> None:
     [("produce", "alignment head)"), ("consume", "alignment head, read one step later)")],
 )
 def test_a_picture_names_the_layer_and_head_that_align(step: str, note: str) -> None:
-    notes = one(make_map(step=step), naming=Naming(aligning={"transformer-en-fr": (1, 2)})).notes
+    notes = single_figure(make_map(step=step), naming=Naming(aligning={"transformer-en-fr": (1, 2)})).notes
     assert any(f"layer 2, head 3 ({note}" in each for each in notes)
 
 
@@ -84,14 +84,14 @@ def outlined(spec: Any) -> set[tuple[int, int]]:
 
 def test_a_row_that_nothing_is_known_of_is_drawn_as_unknown() -> None:
     found = unread()
-    figure = one(found)
+    figure = single_figure(found)
     spec = specification(figure)
     rows, columns = found.weights.shape
     assert outlined(spec) == {(rows - 1, column) for column in range(columns)}
     assert {record["t"] for record in records(spec)} == set(range(rows - 1))
     assert any("dashed: not known" in note for note in figure.notes)
     assert "NaN" not in json.dumps(spec)
-    lines = records(specification(one(found, "lines")))
+    lines = records(specification(single_figure(found, "lines")))
     assert {record["t"] for record in lines} <= set(range(rows - 1))
 
 
@@ -106,7 +106,7 @@ def test_a_difference_of_what_is_not_known_is_not_known() -> None:
 
 def test_a_map_of_which_nothing_is_known_is_drawn_all_the_same() -> None:
     found = make_map(["I"], [], step="consume")
-    spec = specification(one(replace(found, weights=np.full_like(found.weights, np.nan))))
+    spec = specification(single_figure(replace(found, weights=np.full_like(found.weights, np.nan))))
     assert records(spec) == []
     assert len(outlined(spec)) == 2
 
@@ -128,15 +128,15 @@ def test_bytes_of_one_character_are_numbered() -> None:
 @pytest.mark.parametrize(("tokens", "shape"), [(200, ()), (60, (6, 4))])
 def test_what_nobody_could_read_is_refused(tokens: int, shape: tuple[int, ...]) -> None:
     with pytest.raises(TooLargeToDraw, match="too much for one picture"):
-        one(make_map(["a"] * tokens, ["b"] * tokens, shape))
+        single_figure(make_map(["a"] * tokens, ["b"] * tokens, shape))
     with pytest.raises(InvalidOption, match="one head"):
-        one(make_map(shape=(4,)), "lines")
-    assert one(make_map(["a"] * 60, ["b"] * 60)).cells == 61 * 61
+        single_figure(make_map(shape=(4,)), "lines")
+    assert single_figure(make_map(["a"] * 60, ["b"] * 60)).cells == 61 * 61
 
 
 def test_texts_are_in_data_only() -> None:
     hostile = ["');alert(1)//", "datum.w", "<script>", '"', "${x}"]
-    spec = specification(one(make_map(hostile, hostile)))
+    spec = specification(single_figure(make_map(hostile, hostile)))
 
     def expressions(value: Any, inside: bool = False) -> list[str]:
         if isinstance(value, dict):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from service.engine.types import AttentionMap
-from service.figures.figure import compare, contrast, one, several
+from service.figures.figure import compare, contrast, several, single_figure
 from service.figures.panels import Figure, Naming
 from service.figures.vega_lite import specification
 from service.figures.words import LanguageName, in_language
@@ -33,7 +33,7 @@ def figures() -> list[Figure]:
     first, second = make_map(seed=1), make_map(seed=2, model="bahdanau-en-fr")
     naming = Naming(aligning={"transformer-en-fr": (1, 0)})
     several_models = [compare(first, second), contrast(first, second), several([first, second])]
-    return [one(found, naming=names) for found in maps() for names in (naming, Naming())] + several_models
+    return [single_figure(found, naming=names) for found in maps() for names in (naming, Naming())] + several_models
 
 
 def words_of(figure: Figure) -> set[str]:
@@ -56,8 +56,8 @@ def test_nothing_that_a_figure_says_stays_english(language: LanguageName) -> Non
 
 def test_texts_of_users_are_not_translated() -> None:
     found = make_map(["layer", "head"], ["weight", "score"], model="two-head-weight")
-    figure = in_language(one(found), "de")
-    assert figure.title == one(found).title
+    figure = in_language(single_figure(found), "de")
+    assert figure.title == single_figure(found).title
     assert (figure.panels[0].rows, figure.panels[0].columns) == (("weight", "score", "</s>"), ("layer", "head", "</s>"))
     assert figure.notes[0].startswith("two-head-weight")
     spec = specification(figure)

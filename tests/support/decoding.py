@@ -4,15 +4,17 @@ from collections.abc import Sequence
 
 from service.engine.jobs import Hypothesis, SearchOptions, SentenceJob
 from service.engine.model.interface import Model
-from service.engine.scheduling.batch import Batch, Finished
+from service.engine.scheduling.batch import FinishedSentence, RunningBatch
 from tests.support.fake_model import Rule, ScriptedModel
 
 
-def run_batch(model: Model, jobs: Sequence[SentenceJob], arrivals: Sequence[int] | None = None) -> list[Finished[int]]:
+def run_batch(
+    model: Model, jobs: Sequence[SentenceJob], arrivals: Sequence[int] | None = None
+) -> list[FinishedSentence[int]]:
     """Decode jobs of one beam width; job i joins before step arrivals[i], or all join at once."""
     arrivals = arrivals or [0] * len(jobs)
-    batch: Batch[int] = Batch(model, jobs[0].search.beam_size)
-    found: dict[int, Finished[int]] = {}
+    batch: RunningBatch[int] = RunningBatch(model, jobs[0].search.beam_size)
+    found: dict[int, FinishedSentence[int]] = {}
     step = 0
     while len(found) < len(jobs):
         joining = [at for at, arrival in enumerate(arrivals) if arrival == step]

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from service.bundle.vocabulary import EOS
 from tests.support.tiny_networks import VOCABULARY, network
 from training.data.batching import Batch, collate
-from training.export.card import DataCredit, ModelCard, Score
+from training.export.card import CardScore, DataCredit, ModelCard
 from training.export.compare import ParityLimits
 from training.export.graphs.architecture import make_graphs, parameters_of
 from training.export.graphs.builder import GraphBuilder
 from training.export.graphs.network import NetworkGraphs
-from training.export.graphs.precision import Arithmetic, DequantisedArithmetic, Int8Arithmetic, Plan
+from training.export.graphs.precision import Arithmetic, Calibration, DequantisedArithmetic, Int8Arithmetic
 from training.export.parameters import Parameters
 from training.export.quantise import IdPair, float_store, make_plan, quantised_store, sample_sites
 from training.export.sessions import Stepper, open_session, run
@@ -30,7 +30,7 @@ CARD = ModelCard(
     data=(DataCredit("made-up", 1200, "CC0", "nobody | at all"),),
     seed=7,
     git_revision="abc",
-    scores=(Score("made-up test", "BLEU", 12.5, "nrefs:1|case:mixed", "int8", 4),),
+    scores=(CardScore("made-up test", "BLEU", 12.5, "nrefs:1|case:mixed", "int8", 4),),
     notes="For tests.",
 )
 LOOSE = ParityLimits(attention=0.2, links=0.7, logprobs=0.5, agreement=0.5, steps=0.1)
@@ -73,7 +73,7 @@ class Exported:
     folder: Path
     config: TransformerConfig | BahdanauConfig
     parameters: Parameters
-    plan: Plan | None = None
+    plan: Calibration | None = None
 
     def graphs(self) -> NetworkGraphs:
         """Return the graph builder, which has the names of memory and state."""

@@ -29,15 +29,15 @@ from service.engine.opening.open_models import OpenModels
 from service.engine.registry import Registry
 from service.engine.scheduling.admission import QueueStatus, WorkerStatus
 from service.engine.search.options import check_quality
-from service.engine.thread_pools import Loads
-from service.engine.translation.loaded_pair import LoadedPair
+from service.engine.thread_pools import BundleLoader
+from service.engine.translation.pair_model import PairModel
 from service.engine.translation.served_model import Opening, ServedModel
 from service.engine.translation.translated import with_quality
 from service.engine.translation.translator import Translator
 from service.engine.types import (
     AttentionMap,
     AttentionOptions,
-    Search,
+    RecordedSearch,
     SentenceDetail,
     SentenceQuality,
     Token,
@@ -103,9 +103,9 @@ class IdleWorker:
         self.stop()
 
 
-def opened(loaded: LoadedPair) -> ServedModel:
+def opened(loaded: PairModel) -> ServedModel:
     """Return the real model of what is loaded, which is open."""
-    model = ServedModel(loaded.info, Opening(Path(), lambda: loaded, Loads(1.0)), OpenModels())
+    model = ServedModel(loaded.info, Opening(Path(), lambda: loaded, BundleLoader(1.0)), OpenModels())
     model.load()
     return model
 
@@ -115,7 +115,7 @@ class DummyTranslator(Translator):
 
     def __init__(self, info: ModelInfo, on_event: EventListener = ignore_event, seconds: float = 0.0) -> None:
         self.worker, nothing = IdleWorker(heartbeat=math.inf), cast(Any, None)  # it never seems to hang
-        loaded = LoadedPair(nothing, info, nothing, cast(Any, self.worker), ignore_event, nothing, nothing)
+        loaded = PairModel(nothing, info, nothing, cast(Any, self.worker), ignore_event, nothing, nothing)
         loaded.warm.set()
         super().__init__(opened(loaded))
         self.on_event, self.seconds = on_event, seconds
@@ -231,7 +231,7 @@ class DummyTranslator(Translator):
         )
 
 
-def search_for(tokens: Sequence[Token]) -> Search:
+def search_for(tokens: Sequence[Token]) -> RecordedSearch:
     """Return a search of two hypotheses that found these tokens: at each step another token was pruned."""
     nodes, best = [TracedHypothesis(-1, 1, 0.0, 0.0, "live", ((10, -0.25), (8, -1.5)))], [0]
     for number, token in enumerate(tokens):
@@ -242,7 +242,7 @@ def search_for(tokens: Sequence[Token]) -> Search:
         nodes.append(TracedHypothesis(parent, token.id, -0.25, total - 0.25, "finished" if last else "live", likeliest))
         nodes.append(TracedHypothesis(parent, 8, -1.5, total - 1.5, "pruned"))
     pieces = {1: "<s>", 8: "▁other"} | {token.id: token.piece for token in tokens}
-    return Search(SearchTrace(tuple(nodes), tuple(best)), pieces, 2, 1.0, shortlist=False)
+    return RecordedSearch(SearchTrace(tuple(nodes), tuple(best)), pieces, 2, 1.0, shortlist=False)
 
 
 def scores_of(weights: FloatArray) -> AttentionScores:

@@ -21,7 +21,7 @@ from service.engine.jobs import (
 )
 from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
-from service.engine.translation.loaded_pair import pair_of_worker
+from service.engine.translation.pair_model import pair_of_worker
 from service.engine.translation.translator import Translator
 from tests.support.fake_engine import IdleWorker, opened
 from tests.support.manifests import manifest_document

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from service.documents.jobs.job import Job, new_id
 from service.documents.jobs.runner import JobRunner, RunnerOptions
-from service.documents.jobs.store import JobStore, Room
+from service.documents.jobs.store import JobStore, StoreLimits
 from service.documents.sandbox.reader import DocumentReader
 from service.documents.translating import WindowTimeouts
 from service.engine import (
@@ -98,7 +98,7 @@ def job_of(**values: object) -> Job:
 
 
 def store_at(folder: Path | None, clock: Callable[[], float] = time.time) -> JobStore:
-    return JobStore(folder, Room(10, 1_000_000), 7200.0, clock)
+    return JobStore(folder, StoreLimits(10, 1_000_000), 7200.0, clock)
 
 
 def runner_of(

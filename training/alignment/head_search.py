@@ -13,7 +13,7 @@ THRESHOLDS: tuple[float | None, ...] = (None, *(round(0.05 * i, 2) for i in rang
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class AlignedPair:
     """A sentence pair with its attention [L, H, T, S] and its gold."""
 
     attention: FloatArray
@@ -38,7 +38,7 @@ def find_links(head: AlignmentHead, attention: FloatArray, sources: Groups, targ
 
 
 def rank_heads(
-    samples: Sequence[Sample], thresholds: Sequence[float | None] = THRESHOLDS, only: AlignmentHead | None = None
+    samples: Sequence[AlignedPair], thresholds: Sequence[float | None] = THRESHOLDS, only: AlignmentHead | None = None
 ) -> list[AlignmentHead]:
     """Return every layer, head and step with its best threshold, lowest error first; with ``only``, that head alone.
 
@@ -55,7 +55,7 @@ def rank_heads(
 
 
 def _best_threshold(
-    samples: Sequence[Sample], head: AlignmentHead, thresholds: Sequence[float | None]
+    samples: Sequence[AlignedPair], head: AlignmentHead, thresholds: Sequence[float | None]
 ) -> AlignmentHead:
     """Return the head with its best threshold; weights are merged only once, because a threshold only drops links."""
     weighted = [list(weighted_links(_read(head, s.attention), s.sources, s.targets)) for s in samples]

@@ -63,10 +63,10 @@ def _label(pair: Pair, languages: Pair) -> Pair | None:
 def _alone(parts: list[Pair], languages: Pair, draw: random.Random) -> Pair:
     part = 2 * (person(draw),) if draw.random() < 0.06 else draw.choice(parts)
     part, frame = _cased(part, languages, draw), draw.choice(_ALONE)
-    return framed(frame, part[0], languages[0]), framed(frame, part[1], languages[1])
+    return in_frame(frame, part[0], languages[0]), in_frame(frame, part[1], languages[1])
 
 
-def framed(frame: str, text: str, language: str) -> str:
+def in_frame(frame: str, text: str, language: str) -> str:
     """Return a text between the signs of a frame, written as the language writes them."""
     if frame == "{}:" and language == "fr":
         frame = "{} :"

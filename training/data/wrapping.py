@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 from training.data.cleaning import Pair
-from training.data.titles import framed, labels
+from training.data.titles import in_frame, labels
 from training.data.words import Words, words_of
 
 Aligner = Callable[[list[str], list[str]], Sequence[Collection[tuple[int, int]]]]
@@ -54,7 +54,7 @@ def _wrapped(
         return None
     if short and draw.random() < 0.3:
         label, frame = draw.choice(short), draw.choice(_BEHIND)
-        added = [("", framed(frame, text, language)) for text, language in zip(label, languages, strict=True)]
+        added = [("", in_frame(frame, text, language)) for text, language in zip(label, languages, strict=True)]
     else:
         added = _signs(languages, draw)
     source, target = (words.within(span, *signs) for words, span, signs in zip(sides, spans, added, strict=True))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from tokenizers import Tokenizer
 
 from service.bundle.vocabulary import BYTE_TOKENS, EOS, SPECIAL_TOKENS, visible_range
-from service.bundle.wrapping import Segment, Span, cut_sentence, join, whole_text
+from service.bundle.wrapping import Span, TextSegment, cut_sentence, join, whole_text
 from training.decoding.batches import evaluating, length_groups, pad_sources
 from training.decoding.beam_search import Hypothesis, SearchOptions, beam_search
 from training.networks.build import Network
@@ -69,7 +69,7 @@ class _SentenceTokenizer:
         return [visible_range(text, *offsets) for offsets in self._tokenizer.encode(text).offsets]
 
 
-def segments_of(sentence: str, tokenizer: Tokenizer, options: SearchOptions) -> list[Segment]:
+def segments_of(sentence: str, tokenizer: Tokenizer, options: SearchOptions) -> list[TextSegment]:
     """Return the parts of a sentence that the service would translate; the rest of it is copied."""
     cut, limit = _SentenceTokenizer(tokenizer), min(options.wrap_tokens, options.max_length)
     return [

@@ -14,7 +14,7 @@ from training.data.number_templates import LANGUAGES, TESTING, number_pairs
 from training.data.own_text import FOLDER
 from training.evaluation.scores import score
 from training.evaluation.test_sets import TestSet, load_development, load_test
-from training.export.card import Score
+from training.export.card import CardScore
 from training.runs.folder import RunFolder
 
 OWN_SETS = FOLDER / "test"
@@ -47,18 +47,18 @@ def _tsv(folder: Path, name: str, source: str, target: str) -> Iterator[TestSet]
         yield TestSet(label, loaded.references, loaded.sources)
 
 
-def domain_scores(bundle: Path, sets: Iterable[TestSet], *options: str) -> list[Score]:
+def domain_scores(bundle: Path, sets: Iterable[TestSet], *options: str) -> list[CardScore]:
     """Return BLEU and chrF of a bundle's int8 translations of every test set, with signatures."""
     scores = []
     for test in sets:
         lines = translated(bundle, test.sources, *options)
         for figure in score(lines, test.references):
             rounded = round(figure.score, 2)
-            scores.append(Score(test.name, figure.metric, rounded, figure.signature, "int8", BEAM_SIZE))
+            scores.append(CardScore(test.name, figure.metric, rounded, figure.signature, "int8", BEAM_SIZE))
     return scores
 
 
-def number_score(bundle: Path, source: str, target: str, seed: int = 1) -> Score:
+def number_score(bundle: Path, source: str, target: str, seed: int = 1) -> CardScore:
     """Return the share of sentences with fresh random numbers whose translations have every number exactly once.
 
     The search does not protect values here (`--values off`): the figure is the model's own.
@@ -68,20 +68,22 @@ def number_score(bundle: Path, source: str, target: str, seed: int = 1) -> Score
     translations = translated(bundle, sources, "--from", source, "--values", "off")
     kept = [keeps_numbers(*row) for row in zip(sources, references, translations, strict=True)]
     share = round(100 * sum(kept) / len(kept), 2)
-    return Score(f"numbers.{source}-{target}", "sentences with all numbers kept, %", share, None, "int8", BEAM_SIZE)
+    return CardScore(f"numbers.{source}-{target}", "sentences with all numbers kept, %", share, None, "int8", BEAM_SIZE)
 
 
-def phrase_score(bundle: Path, source: str, target: str) -> Score:
+def phrase_score(bundle: Path, source: str, target: str) -> CardScore:
     """Return the share of the first phrases that people try whose translation is one of the accepted ones."""
     lines = (OWN_SETS / "first_phrases.tsv").read_text(encoding="utf-8").splitlines()
     phrases = [dict(zip(LANGUAGES, line.split("\t"), strict=True)) for line in lines]
     translations = translated(bundle, [phrase[source].split(" | ")[0] for phrase in phrases], "--from", source)
     accepted = [text in phrase[target].split(" | ") for text, phrase in zip(translations, phrases, strict=True)]
     share = round(100 * sum(accepted) / len(accepted), 2)
-    return Score(f"first_phrases.{source}-{target}", "phrases with an accepted translation, %", share, None, "int8", 4)
+    return CardScore(
+        f"first_phrases.{source}-{target}", "phrases with an accepted translation, %", share, None, "int8", 4
+    )
 
 
-def report(bundle: Path, run: Path, tests: Path) -> list[Score]:
+def report(bundle: Path, run: Path, tests: Path) -> list[CardScore]:
     """Return every figure of a bundle's domain report.
 
     ``run`` is its run folder, whose held-out sentences of each corpus are used; ``tests`` is a mirror.
@@ -94,7 +96,7 @@ def report(bundle: Path, run: Path, tests: Path) -> list[Score]:
     return scores + domain_scores(bundle, load_development(run))
 
 
-def pair_report(bundle: Path, pair: tuple[str, str], tests: Path) -> list[Score]:
+def pair_report(bundle: Path, pair: tuple[str, str], tests: Path) -> list[CardScore]:
     """Return the figures of a bundle for one of its pairs on texts that no run belongs to; ``tests`` is a mirror."""
     source, target = pair
     everyday = OWN_SETS / f"everyday.{source}-{target}.tsv"

@@ -13,9 +13,9 @@ from training.evaluation.scores import (
     EDGES,
     TEACHING_LABELS,
     TEACHING_SOURCES,
-    Bucket,
     Family,
-    Score,
+    LengthBucket,
+    MetricScore,
     TeachingResult,
     score,
     score_by_length,
@@ -26,15 +26,15 @@ from training.trainer.checkpoints import Trained
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TestSetResult:
     """The scores of one test set."""
 
     test_set: str
     sentences: int
     beam_size: int
     length_penalty: float
-    scores: list[Score]
-    by_length: list[Bucket]
+    scores: list[MetricScore]
+    by_length: list[LengthBucket]
     seconds: float
     """Of the translation."""
 
@@ -47,12 +47,12 @@ def translate_all(trained: Trained, sentences: Sequence[str], options: SearchOpt
 
 def evaluate(
     trained: Trained, test: TestSet, options: SearchOptions, family: Family, edges: Sequence[int] = EDGES
-) -> tuple[Result, list[str]]:
+) -> tuple[TestSetResult, list[str]]:
     """Translate a test set and score it, also by length (see ``score_by_length``); returns the translations, too."""
     started = time.perf_counter()
     hypotheses = translate_all(trained, test.sources, options)
     seconds = round(time.perf_counter() - started, 2)
-    result = Result(
+    result = TestSetResult(
         test_set=test.name,
         sentences=len(test.sources),
         beam_size=options.beam_size,
@@ -72,7 +72,9 @@ def evaluate_teaching(trained: Trained, options: SearchOptions) -> list[Teaching
     return score_teaching(translate(trained.network, trained.tokenizer, TEACHING_SOURCES, options), language)
 
 
-def report(model: str, weights: str, results: Sequence[Result], teaching: Sequence[TeachingResult]) -> dict[str, Any]:
+def report(
+    model: str, weights: str, results: Sequence[TestSetResult], teaching: Sequence[TeachingResult]
+) -> dict[str, Any]:
     """Return all measurements as plain data for JSON."""
     return {
         "model": model,
@@ -83,7 +85,7 @@ def report(model: str, weights: str, results: Sequence[Result], teaching: Sequen
     }
 
 
-def as_text(results: Sequence[Result], teaching: Sequence[TeachingResult]) -> str:
+def as_text(results: Sequence[TestSetResult], teaching: Sequence[TeachingResult]) -> str:
     """Return the same as text, with a line for each score."""
     lines = []
     for result in results:

@@ -7,7 +7,7 @@ from service.bundle.alignment import FloatArray, Groups, white_space_words, word
 from service.bundle.manifest import AlignmentHead
 from service.bundle.vocabulary import visible_range
 from training.alignment.gold import Gold, Links
-from training.alignment.head_search import Sample, find_links
+from training.alignment.head_search import AlignedPair, find_links
 from training.decoding.forced import cross_attention
 from training.trainer.checkpoints import Trained
 
@@ -54,7 +54,7 @@ def tokens_of_words(text: str, offsets: Sequence[tuple[int, int]]) -> Groups:
     return word_groups([visible_range(text, *offset)[0] for offset in offsets], white_space_words(text))
 
 
-def samples(pairs: Sequence[ScoredPair], gold: Sequence[Gold]) -> list[Sample]:
+def samples(pairs: Sequence[ScoredPair], gold: Sequence[Gold]) -> list[AlignedPair]:
     """Return the samples that heads are measured on, without pairs that have an empty side.
 
     Raises ValueError if the numbers of pairs differ.
@@ -62,7 +62,7 @@ def samples(pairs: Sequence[ScoredPair], gold: Sequence[Gold]) -> list[Sample]:
     if len(pairs) != len(gold):
         raise ValueError(f"{len(pairs)} sentence pairs, but {len(gold)} lines of gold alignments")
     return [
-        Sample(pair.attention, pair.sources, pair.targets, truth)
+        AlignedPair(pair.attention, pair.sources, pair.targets, truth)
         for pair, truth in zip(pairs, gold, strict=True)
         if pair.attention is not None
     ]

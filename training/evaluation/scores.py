@@ -16,7 +16,7 @@ without further tokenisation (``--tokenize none --lowercase``), as in papers abo
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class MetricScore:
     """One score with its signature, which makes it reproducible."""
 
     metric: str
@@ -24,7 +24,7 @@ class Score:
     signature: str
 
 
-def score(hypotheses: Sequence[str], references: Sequence[str], family: Family = "cased") -> list[Score]:
+def score(hypotheses: Sequence[str], references: Sequence[str], family: Family = "cased") -> list[MetricScore]:
     """Return BLEU and chrF of a test set with one reference for each sentence.
 
     Raises ValueError if the numbers of lines differ, or if there are none.
@@ -33,13 +33,13 @@ def score(hypotheses: Sequence[str], references: Sequence[str], family: Family =
         raise ValueError(f"{len(hypotheses)} translations cannot be compared with {len(references)} references")
     chrf = CHRF(lowercase=family == "tokenised")
     return [
-        Score(name, metric.corpus_score(list(hypotheses), [list(references)]).score, str(metric.get_signature()))
+        MetricScore(name, metric.corpus_score(list(hypotheses), [list(references)]).score, str(metric.get_signature()))
         for name, metric in (("BLEU", _bleu(family)), ("chrF", chrf))
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class LengthBucket:
     """The BLEU of the sentences whose source has ``shortest`` to ``longest`` white-space words."""
 
     shortest: int
@@ -63,7 +63,7 @@ def score_by_length(
     references: Sequence[str],
     edges: Sequence[int] = EDGES,
     family: Family = "cased",
-) -> list[Bucket]:
+) -> list[LengthBucket]:
     """Return the corpus BLEU of each length bucket; ``edges``: their largest lengths, without the last."""
     bounds = list(zip([1, *(edge + 1 for edge in edges)], [*edges, None], strict=True))
     buckets = []
@@ -71,7 +71,7 @@ def score_by_length(
         chosen = [i for i, s in enumerate(sources) if shortest <= len(s.split()) <= (longest or math.inf)]
         chosen_texts = [hypotheses[i] for i in chosen], [references[i] for i in chosen]
         buckets.append(
-            Bucket(shortest, longest, len(chosen), score(*chosen_texts, family)[0].score if chosen else None)
+            LengthBucket(shortest, longest, len(chosen), score(*chosen_texts, family)[0].score if chosen else None)
         )
     return buckets
 

@@ -23,11 +23,11 @@ from training.data.subwords import UNKNOWN
 from training.decoding.beam_search import SearchOptions
 from training.evaluation.evaluate import evaluate
 from training.evaluation.scored_pairs import samples, score_pairs
-from training.evaluation.scores import Bucket
+from training.evaluation.scores import LengthBucket
 from training.evaluation.test_sets import TestSet, load_development, without_unknown
 from training.experiments.variants import Variant
 from training.export.bundle import ExportOptions
-from training.export.card import Score
+from training.export.card import CardScore
 from training.export.compare import ParityError
 from training.export.quantise import CALIBRATION_PAIRS, calibration_pairs
 from training.export.trained import export_bundle
@@ -180,7 +180,7 @@ def export_cell(cell: Path, result: Cell, output: Path) -> None:
     head = None if alignment_head is None else AlignmentHead(**alignment_head, aer=result["alignment_error"])
     if head is not None:
         head = replace(head, measured_on="development data", against="silver")
-    score = Score(result["test_set"], "BLEU", result["bleu"], result["signature"], "pytorch", 1)
+    score = CardScore(result["test_set"], "BLEU", result["bleu"], result["signature"], "pytorch", 1)
     options = ExportOptions(
         card=model_card(trained.recipe, folder, (score,), NOTES), precisions=("int8",), alignment=head
     )
@@ -213,7 +213,7 @@ def summary(cells: Sequence[Cell], output: Path | None) -> str:
 
 def _more_scores(cell: Cell) -> dict[str, float | None]:
     """Return the BLEU of each length and of the sentences without unknown words, by name and number of sentences."""
-    buckets = [Bucket(**bucket) for bucket in cell.get("by_length", ())]
+    buckets = [LengthBucket(**bucket) for bucket in cell.get("by_length", ())]
     lengths = {f"{bucket.label} ({bucket.sentences})": bucket.bleu for bucket in buckets}
     more = cell.get("no_unk")
     return lengths if more is None else {f"No UNK ({more['sentences']})": more["bleu"], **lengths}

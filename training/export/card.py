@@ -25,7 +25,7 @@ class DataCredit:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class CardScore:
     """One result on one test set."""
 
     test_set: str
@@ -44,7 +44,7 @@ class ModelCard:
     seed: int
     git_revision: str
     """Of the code that trained it."""
-    scores: tuple[Score, ...] = ()
+    scores: tuple[CardScore, ...] = ()
     notes: str | None = None
     stages: Sequence[Mapping[str, Any]] = ()
     """Each start of `train`: updates, code, precision, changes of the recipe."""
@@ -79,7 +79,7 @@ class ImportedCard:
     data: tuple[DataCredit, ...]
     imported: Mapping[str, Any]
     """``format``, ``name``, ``files`` with their SHA-256, ``network``, and further entries of the reader."""
-    scores: tuple[Score, ...] = ()
+    scores: tuple[CardScore, ...] = ()
     """Stated by its authors, so without a signature: nobody measured them here."""
     exported_with: str | None = None
     """The revision of the code that imported it."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from service.bundle.manifest import AlignmentHead, GoldRate
 from training.data.corpora import find_corpus
-from training.export.card import DataCredit, Score
+from training.export.card import CardScore, DataCredit
 from training.recipe import CorpusConfig, Recipe
 
 
-def read_scores(path: Path) -> tuple[Score, ...]:
+def read_scores(path: Path) -> tuple[CardScore, ...]:
     """Return the scores of a report of ``evaluate``, or of a list of scores measured elsewhere.
 
     Raises ValueError with the name of a file that is neither.
@@ -18,9 +18,9 @@ def read_scores(path: Path) -> tuple[Score, ...]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(content, list):
-            return tuple(Score(**entry) for entry in content)
+            return tuple(CardScore(**entry) for entry in content)
         return tuple(
-            Score(
+            CardScore(
                 result["test_set"],
                 figure["metric"],
                 round(figure["score"], 2),

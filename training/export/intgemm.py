@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from training.export.graphs.precision import SHIFTED, Plan, Range
+from training.export.graphs.precision import SHIFTED, Calibration, QuantisedRange
 from training.export.parameters import Floats, Parameters
 from training.export.weights import WeightStore
 
@@ -28,7 +28,7 @@ class Intgemm:
     activations: Mapping[str, np.float32]
     """Of the input of a matrix or table; without one, each row of the input has its own scale."""
 
-    def plan(self, plan: Plan, products: Mapping[str, tuple[str, ...]]) -> Plan:
+    def plan(self, plan: Calibration, products: Mapping[str, tuple[str, ...]]) -> Calibration:
         """Return the plan with these multipliers in the place of what was measured."""
         ranges, by_row = dict(plan.ranges), set(plan.by_row)
         for site in ranges:
@@ -38,9 +38,9 @@ class Intgemm:
             if multiplier is None:
                 by_row |= readers
             else:
-                ranges[site] = Range(float(_ONE / multiplier), int(ZERO), shifted=True)
+                ranges[site] = QuantisedRange(float(_ONE / multiplier), int(ZERO), shifted=True)
                 by_row -= readers
-        return Plan(ranges, frozenset(by_row))
+        return Calibration(ranges, frozenset(by_row))
 
     def integers(self, name: str, weight: Floats, axis: int) -> tuple[npt.NDArray[np.int8], Floats]:
         """Return the integers of a weight, and their scale along an axis."""
@@ -48,7 +48,7 @@ class Intgemm:
         return np.rint(weight / np.expand_dims(scale, 1 - axis)).astype(np.int8), scale
 
     def shifted(
-        self, parameters: Parameters, products: Mapping[str, tuple[str, ...]], plan: Plan, store: WeightStore
+        self, parameters: Parameters, products: Mapping[str, tuple[str, ...]], plan: Calibration, store: WeightStore
     ) -> Iterator[tuple[str, Floats]]:
         """Yield scale and bias of every product whose input is shifted, with their names in the store."""
         for name, matrix in parameters.matrices.items():

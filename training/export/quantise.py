@@ -13,7 +13,7 @@ import onnxruntime
 from training.data.dataset import EncodedPairs
 from training.export.graphs.architecture import NetworkConfig, make_graphs
 from training.export.graphs.builder import GraphBuilder
-from training.export.graphs.precision import Arithmetic, Plan, Range
+from training.export.graphs.precision import Arithmetic, Calibration, QuantisedRange
 from training.export.intgemm import Intgemm
 from training.export.parameters import Floats, Matrix, Parameters
 from training.export.sessions import open_session, run
@@ -52,12 +52,12 @@ def quantise_weight(weight: Floats, axis: int, importance: Floats | None = None)
     return Quantised(np.ascontiguousarray(values if axis == 1 else values.T), best)
 
 
-def choose_range(values: Floats, symmetric: bool) -> Range:
+def choose_range(values: Floats, symmetric: bool) -> QuantisedRange:
     """Return the scale and zero point with the smallest squared error over sampled values."""
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
     flat = values.ravel()
     flat = flat[:: max(1, flat.size // 100_000)]
-    best, least = Range(1.0, 128), np.inf
+    best, least = QuantisedRange(1.0, 128), np.inf
     for clip in np.linspace(0.2, 1.0, 33):
         candidate = _range(low * clip, high * clip, symmetric)
         error = float(((fake_quantise(flat, candidate) - flat) ** 2).mean())
@@ -66,14 +66,14 @@ def choose_range(values: Floats, symmetric: bool) -> Range:
     return best
 
 
-def _range(low: float, high: float, symmetric: bool) -> Range:
+def _range(low: float, high: float, symmetric: bool) -> QuantisedRange:
     if symmetric:
-        return Range(float(np.float32(max(-low, high, 1e-8) / 127)), 128)
+        return QuantisedRange(float(np.float32(max(-low, high, 1e-8) / 127)), 128)
     scale = float(np.float32(max(high - low, 1e-8) / 255))
-    return Range(scale, int(np.clip(round(-low / scale), 0, 255)))
+    return QuantisedRange(scale, int(np.clip(round(-low / scale), 0, 255)))
 
 
-def fake_quantise(values: Floats, site: Range) -> Floats:
+def fake_quantise(values: Floats, site: QuantisedRange) -> Floats:
     """Return the values after quantisation to uint8 and back."""
     quantised = np.clip(np.rint(values / np.float32(site.scale)) + site.zero, 0, 255)
     result: Floats = (quantised - site.zero).astype(np.float32) * np.float32(site.scale)
@@ -89,7 +89,7 @@ def make_plan(
     products: Mapping[str, tuple[str, ...]],
     samples: Mapping[str, Floats],
     text_seen: bool = True,
-) -> Plan:
+) -> Calibration:
     """Choose a range for every site and find the products that need a scale for every row.
 
     ``products``: the sites that each product reads. ``samples``: rows [R, K] from each site. Without ``text_seen`` the
@@ -99,17 +99,19 @@ def make_plan(
     parts = {site for sites in products.values() if len(sites) > 1 for site in sites}
     ranges = {site: choose_range(values, site in parts) for site, values in samples.items()}
     if not text_seen:
-        ranges = {site: Range(measured.scale * UNSEEN_MARGIN, measured.zero) for site, measured in ranges.items()}
+        ranges = {
+            site: QuantisedRange(measured.scale * UNSEEN_MARGIN, measured.zero) for site, measured in ranges.items()
+        }
     able = {name: sites[0] for name, sites in products.items() if len(sites) == 1 and name in parameters.matrices}
     by_row = {
         name
         for name, site in able.items()
         if not text_seen or static_error(parameters.matrices[name], samples[site], ranges[site]) > _BY_ROW_LIMIT
     }
-    return Plan(ranges, frozenset(by_row))
+    return Calibration(ranges, frozenset(by_row))
 
 
-def static_error(matrix: Matrix, rows: Floats, site: Range) -> float:
+def static_error(matrix: Matrix, rows: Floats, site: QuantisedRange) -> float:
     """Return the mean squared error that a fixed activation scale adds to a product, relative to each row's result.
 
     A row close to zero has little weight, because its error has no effect.
@@ -124,7 +126,7 @@ def quantised_store(
     parameters: Parameters,
     products: Mapping[str, tuple[str, ...]],
     samples: Mapping[str, Floats],
-    plan: Plan,
+    plan: Calibration,
     location: str,
     intgemm: Intgemm | None = None,
 ) -> WeightStore:

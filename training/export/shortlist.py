@@ -25,7 +25,7 @@ Tokens = npt.NDArray[np.uint16]
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class ListSizes:
     """The sizes of the lists."""
 
     always: int = 1024
@@ -78,14 +78,14 @@ def learn_shortlist(
     corpora: Sequence[EncodedPairs],
     weights: Sequence[float],
     vocabulary: int,
-    sizes: Sizes | None = None,
+    sizes: ListSizes | None = None,
     tokens: TargetTokens | None = None,
 ) -> Shortlist:
     """Learn from a sample of the pairs in the mix of training; the same corpora give the same shortlist.
 
     ``tokens``: the tokens of the target; None: both sides share the vocabulary.
     """
-    sizes, tokens = sizes or Sizes(), tokens or TargetTokens.joint(vocabulary)
+    sizes, tokens = sizes or ListSizes(), tokens or TargetTokens.joint(vocabulary)
     sources, targets = sample_pairs(corpora, weights)
     source, target, probability = train_lexicon(sources, targets, vocabulary)
     needed = tokens.producible[target] & (target != PAD) & (probability >= sizes.least)

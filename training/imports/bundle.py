@@ -10,7 +10,7 @@ import numpy as np
 
 from service.bundle.manifest import Precision
 from training.export.bundle import ExportOptions, write_bundle
-from training.export.card import Card, DataCredit, ImportedCard, Score
+from training.export.card import Card, CardScore, DataCredit, ImportedCard
 from training.export.compare import Original, ParityError, ParityLimits
 from training.export.float_graphs import float_graphs
 from training.export.manifest import ModelDescription, Subwords
@@ -136,7 +136,7 @@ def card_of(model: ImportedModel, learned: LearnedShortlist | None = None) -> Im
     return ImportedCard((data,), imported, _stated_scores(origin), git_revision(), origin.notes)
 
 
-def _stated_scores(origin: Origin) -> tuple[Score, ...]:
+def _stated_scores(origin: Origin) -> tuple[CardScore, ...]:
     """Return the scores that the model's authors state, as the service compares them."""
     named = ((*name.rpartition(" ")[::2], score) for name, score in origin.stated.items())
-    return tuple(Score(test_set, METRICS[metric], score) for test_set, metric, score in named if metric in METRICS)
+    return tuple(CardScore(test_set, METRICS[metric], score) for test_set, metric, score in named if metric in METRICS)

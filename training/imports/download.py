@@ -34,7 +34,7 @@ SLOWEST, PATIENCE = 1000, 60.0
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 
 
-class Interrupted(Exception):
+class TransferInterrupted(Exception):
     """A transfer has ended too early; another connection may continue it."""
 
 
@@ -61,7 +61,7 @@ class Downloader:
                     if len(content) > most:
                         raise ImportRefused(f"{url}: it has more than {most >> 20} MB")
                 return content
-        except (httpx2.HTTPError, httpx2.InvalidURL, Interrupted) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, TransferInterrupted) as error:
             raise ImportRefused(f"{url}: it cannot be reached ({_reason(error)})") from error
 
     def size(self, url: str) -> int | None:
@@ -100,7 +100,7 @@ class Downloader:
                 try:
                     self._continue(transfer)
                     return
-                except (httpx2.TransportError, Interrupted) as error:
+                except (httpx2.TransportError, TransferInterrupted) as error:
                     failures = 0 if output.tell() - before >= PROGRESS else failures + 1
                     if failures == FAILURES:
                         raise ImportRefused(
@@ -121,7 +121,7 @@ class Downloader:
                 offset = output.seek(0)  # the whole file comes, or another part than was asked for
                 output.truncate()
                 if response.status_code != 200:
-                    raise Interrupted(f"the server answers {response.status_code}")
+                    raise TransferInterrupted(f"the server answers {response.status_code}")
             transfer.tag = response.headers.get("etag")
             for chunk in response.iter_raw():
                 output.write(chunk)
@@ -130,9 +130,9 @@ class Downloader:
                 if output.tell() > limit:
                     raise ImportRefused(f"{url}: the server sends more than the {limit} bytes that fit")
                 if seconds > PATIENCE and received < SLOWEST * seconds:
-                    raise Interrupted(f"{received} bytes in {seconds:.0f} seconds")
+                    raise TransferInterrupted(f"{received} bytes in {seconds:.0f} seconds")
         if size is not None and output.tell() < size:
-            raise Interrupted(f"{output.tell()} of {size} bytes")
+            raise TransferInterrupted(f"{output.tell()} of {size} bytes")
 
     @contextlib.contextmanager
     def _response(
@@ -198,7 +198,7 @@ def is_listed(path: Path, file: ListedFile) -> bool:
 
 def _refuse_status(response: httpx2.Response) -> None:
     if response.status_code in _PASSING:
-        raise Interrupted(f"the server answers {response.status_code}")
+        raise TransferInterrupted(f"the server answers {response.status_code}")
     if not response.is_success and response.status_code != 416:
         raise ImportRefused(f"{response.url}: the server answers {response.status_code} {response.reason_phrase}")
 

@@ -15,7 +15,7 @@ from service.bundle.vocabulary import PAD
 from training.data.dataset import EncodedPairs, encoded_side
 from training.data.subwords import UNREACHABLE
 from training.export.float_graphs import FloatGraphs
-from training.export.shortlist import Shortlist, Sizes, TargetTokens, Tokens, learn_shortlist
+from training.export.shortlist import ListSizes, Shortlist, TargetTokens, Tokens, learn_shortlist
 from training.imports.calibration import LONGEST, encode_sources
 from training.imports.files import ImportRefused
 from training.imports.source import ImportedModel
@@ -72,7 +72,9 @@ def learn_import_shortlist(model: ImportedModel, graphs: FloatGraphs, pairs: Seq
         raise ImportRefused(f"the text for the shortlist has {len(filled)} pairs; at least {LEAST_PAIRS} are needed")
     step = max(10, len(filled) // HELD_OUT)
     learned, held = [pair for at, pair in enumerate(filled) if at % step], filled[::step][:HELD_OUT]
-    shortlist = learn_shortlist([_encoded(model, learned)], [1.0], model.vocabulary_size, Sizes(), target_tokens(model))
+    shortlist = learn_shortlist(
+        [_encoded(model, learned)], [1.0], model.vocabulary_size, ListSizes(), target_tokens(model)
+    )
     sources = encode_sources(model, [source for source, _ in held])
     allowed = [shortlist.allowed(source) for source in sources]
     plain, listed = (graphs.translate(sources, LONGEST, lists) for lists in (None, allowed))

@@ -19,7 +19,7 @@ WIDTH = 64
 LONGEST = 512
 
 
-class Encoded(NamedTuple):
+class EncodedReview(NamedTuple):
     """The results of an encoder for B sentences of at most N words."""
 
     vector: Tensor
@@ -38,20 +38,20 @@ class Average(nn.Module):
         super().__init__()
         self.layers = nn.Sequential(nn.Linear(WIDTH, 128), nn.ReLU(), nn.Linear(128, WIDTH), nn.ReLU())
 
-    def forward(self, words: Tensor, lengths: Tensor) -> Encoded:
+    def forward(self, words: Tensor, lengths: Tensor) -> EncodedReview:
         """Return the vector and equal weights."""
         weights = valid_positions(lengths, words.shape[1]) / lengths[:, None]
-        return Encoded(self.layers(torch.einsum("bn,bnw->bw", weights, words)), weights)
+        return EncodedReview(self.layers(torch.einsum("bn,bnw->bw", weights, words)), weights)
 
 
-def maximum(features: Tensor, lengths: Tensor) -> Encoded:
+def maximum(features: Tensor, lengths: Tensor) -> EncodedReview:
     """Return the largest value of each feature over the words of a sentence: [B, N, F] → [B, F].
 
     The weight of a word is its share of these maxima.
     """
     valid = valid_positions(lengths, features.shape[1])[:, :, None]
     values, chosen = features.masked_fill(~valid, -torch.inf).max(1)
-    return Encoded(values, one_hot(chosen, features.shape[1]).float().mean(1))
+    return EncodedReview(values, one_hot(chosen, features.shape[1]).float().mean(1))
 
 
 class Convolution(nn.Module):
@@ -64,7 +64,7 @@ class Convolution(nn.Module):
         super().__init__()
         self.convolutions = nn.ModuleList(nn.Conv1d(WIDTH, 32, width, padding=width // 2) for width in (3, 5))
 
-    def forward(self, words: Tensor, lengths: Tensor) -> Encoded:
+    def forward(self, words: Tensor, lengths: Tensor) -> EncodedReview:
         """Return the maxima and each word's share of them, as the middle of a window."""
         inside = (words * valid_positions(lengths, words.shape[1])[:, :, None]).transpose(1, 2)
         found = [torch.relu(convolution(inside)) for convolution in self.convolutions]
@@ -103,7 +103,7 @@ class Recurrent(nn.Module):
         steps = words.transpose(0, 1)
         return torch.cat(both_directions(self.forwards, self.backwards, steps, lengths), -1).transpose(0, 1)
 
-    def forward(self, words: Tensor, lengths: Tensor) -> Encoded:
+    def forward(self, words: Tensor, lengths: Tensor) -> EncodedReview:
         """Return the maxima and each word's share of them."""
         return maximum(self.states(words, lengths), lengths)
 
@@ -118,7 +118,7 @@ class Recursive(nn.Module):
         super().__init__()
         self.compose = nn.Linear(2 * WIDTH, 2 * WIDTH)
 
-    def forward(self, words: Tensor, lengths: Tensor) -> Encoded:
+    def forward(self, words: Tensor, lengths: Tensor) -> EncodedReview:
         """Return the root and equal weights; a node without a right neighbour moves up as it is."""
         nodes, count = words, lengths
         while nodes.shape[1] > 1:
@@ -128,7 +128,7 @@ class Recursive(nn.Module):
             joined = torch.lerp((left + right) / 2, torch.tanh(candidate), torch.sigmoid(gate))
             pairs = valid_positions(count // 2, left.shape[1])[:, :, None]
             nodes, count = torch.where(pairs, joined, left), (count + 1) // 2
-        return Encoded(nodes[:, 0], valid_positions(lengths, words.shape[1]) / lengths[:, None])
+        return EncodedReview(nodes[:, 0], valid_positions(lengths, words.shape[1]) / lengths[:, None])
 
 
 class SelfAttention(nn.Module):
@@ -145,14 +145,14 @@ class SelfAttention(nn.Module):
         self.positions: Tensor
         self.register_buffer("positions", table * WIDTH**-0.5)  # as long as an embedding
 
-    def forward(self, words: Tensor, lengths: Tensor) -> Encoded:
+    def forward(self, words: Tensor, lengths: Tensor) -> EncodedReview:
         """Return the mean, and how much attention each word gets from all words in all heads."""
         valid = valid_positions(lengths, words.shape[1])
         seen = words + self.positions[: words.shape[1]]
         found = self.attention(seen, *self.attention.keys_values(seen), valid[:, None, None])
         mean = valid / lengths[:, None]
         weights = torch.einsum("bt,bhts->bs", mean, found.weights) / self.attention.heads
-        return Encoded(torch.einsum("bn,bnw->bw", mean, self.norm(seen + found.context)), weights)
+        return EncodedReview(torch.einsum("bn,bnw->bw", mean, self.norm(seen + found.context)), weights)
 
 
 class Structured(Recurrent):
@@ -166,12 +166,12 @@ class Structured(Recurrent):
         self.w1, self.w2 = nn.Linear(self.size, 32, bias=False), nn.Linear(32, self.hops, bias=False)
         self.all, self.size = nn.Linear(self.hops * self.size, 28), 28
 
-    def forward(self, words: Tensor, lengths: Tensor) -> Encoded:
+    def forward(self, words: Tensor, lengths: Tensor) -> EncodedReview:
         """Return a hidden layer over M = A H, and the mean of the hops."""
         states = self.states(words, lengths)
         hops = self.hops_over(states, lengths)
         vector = torch.relu(self.all((hops @ states).flatten(1)))
-        return Encoded(vector, hops.mean(1), self.factor * overlap(hops).mean())
+        return EncodedReview(vector, hops.mean(1), self.factor * overlap(hops).mean())
 
     def hops_over(self, states: Tensor, lengths: Tensor) -> Tensor:
         """Return A, [B, r, N] (equation 6): r softmaxes over the words of each sentence."""

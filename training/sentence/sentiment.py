@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from training.data.batching import pad
-from training.sentence.encoders import ENCODERS, WIDTH, Encoded
+from training.sentence.encoders import ENCODERS, WIDTH, EncodedReview
 from training.tables import markdown
 
 UNKNOWN = 1
@@ -46,14 +46,14 @@ class Classifier(nn.Module):
         self.encoder, self.dropout = encoder, nn.Dropout(dropout)
         self.output = nn.Linear(int(encoder.size), 2)  # type: ignore[arg-type]
 
-    def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Encoded]:
+    def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, EncodedReview]:
         """Return logits [B, 2] and what the encoder found."""
-        encoded: Encoded = self.encoder(self.dropout(self.embedding(ids)), lengths)
+        encoded: EncodedReview = self.encoder(self.dropout(self.embedding(ids)), lengths)
         return self.output(self.dropout(encoded.vector)), encoded
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class EncoderResult:
     """One encoder with one seed."""
 
     encoder: str
@@ -129,14 +129,14 @@ class Data:
             yield ids, lengths, torch.from_numpy(self.labels[part][group])
 
 
-def compare(data: Data, shown: Sequence[str], seeds: int, options: Options) -> Iterator[Result]:
+def compare(data: Data, shown: Sequence[str], seeds: int, options: Options) -> Iterator[EncoderResult]:
     """Train every encoder with every seed; the sentences that are ``shown`` say what it attends to."""
     for seed in range(1, seeds + 1):
         for name in ENCODERS:
             yield train(name, data, shown, seed, options)
 
 
-def train(name: str, data: Data, shown: Sequence[str], seed: int, options: Options) -> Result:
+def train(name: str, data: Data, shown: Sequence[str], seed: int, options: Options) -> EncoderResult:
     """Train one encoder; returns what it reached on the test reviews."""
     torch.manual_seed(seed)
     network = Classifier(ENCODERS[name](), len(data.words) + UNKNOWN + 1, options.dropout)
@@ -158,7 +158,7 @@ def train(name: str, data: Data, shown: Sequence[str], seed: int, options: Optio
             best = (development, accuracy(network, data, "test"), epoch)
             attended = [attended_words(network, data, text.split()) for text in shown]
     size = sum(p.numel() for part in (network.encoder, network.output) for p in part.parameters())
-    return Result(name, seed, best[1], best[2], seconds / options.epochs, size, attended)
+    return EncoderResult(name, seed, best[1], best[2], seconds / options.epochs, size, attended)
 
 
 @torch.inference_mode()
@@ -180,7 +180,7 @@ def attended_words(network: Classifier, data: Data, words: list[str]) -> list[st
     return [words[i] for i in weights.topk(min(SHOWN, len(words))).indices.tolist()]
 
 
-def summary(results: Sequence[Result]) -> str:
+def summary(results: Sequence[EncoderResult]) -> str:
     """Return the table of all encoders, a mean over the seeds."""
     rows = []
     for name in dict.fromkeys(result.encoder for result in results):
@@ -204,7 +204,7 @@ def summary(results: Sequence[Result]) -> str:
     return markdown(head, rows)
 
 
-def report(results: Sequence[Result], data: Data, options: Options) -> dict[str, object]:
+def report(results: Sequence[EncoderResult], data: Data, options: Options) -> dict[str, object]:
     """Return everything that was measured, for a JSON file."""
     sizes = {part: len(rows) for part, rows in data.ids.items()}
     return {"reviews": sizes, "words": len(data.words), "options": asdict(options),

@@ -2,7 +2,7 @@
 
 import json
 
-from training.export.card import ModelCard, Score
+from training.export.card import CardScore, ModelCard
 from training.export.card_inputs import data_credit
 from training.files import git_revision
 from training.recipe import Recipe
@@ -11,7 +11,7 @@ from training.runs.stages import closed, load_stages
 from training.trainer.checkpoints import newest_checkpoint
 
 
-def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[Score, ...], notes: str | None) -> ModelCard:
+def model_card(recipe: Recipe, folder: RunFolder, scores: tuple[CardScore, ...], notes: str | None) -> ModelCard:
     """Return the model card of a run: data with credits, seed, revision of the code, scores."""
     statistics = json.loads(folder.statistics.read_text(encoding="utf-8"))
     stages, newest = load_stages(folder.stages), newest_checkpoint(folder)

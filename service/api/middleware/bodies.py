@@ -47,7 +47,7 @@ class BodyMiddleware:
         self.upload_limit = max(self.limit, settings.max_file_mb * MIB + settings.body_limit)
         self.timeout = max(BODY_TIMEOUT_SECONDS, settings.max_file_mb)  # a document comes with 1 MiB a second
         self.tracing = service.tracing
-        self.turns = Turns()
+        self.turns = LargeBodyQueue()
         self.bodies = Bodies(BUFFERED, self.upload_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -203,7 +203,7 @@ class Bodies:
                 del self._of_address[address]
 
 
-class Turns:
+class LargeBodyQueue:
     """Lets large requests begin in the order of their arrival, after the small ones that arrive with them."""
 
     def __init__(self) -> None:

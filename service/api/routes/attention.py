@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from service.answers.attention import AttentionMaps, AttentionResponse, BertvizAttention
 from service.api.attention_formats import cache_key, check_digests, naming_of, other_contents, represent
-from service.api.attention_job import Job, job_of
+from service.api.attention_job import AttentionJob, job_of
 from service.api.checks import check_characters
 from service.api.direct_route import ContextDep, DirectRoute, RendererDep, ServiceDep
 from service.api.errors import invalid
@@ -115,7 +115,7 @@ def _translators(service: Service, pair: Pair, fields: AttentionRequest) -> list
 
 
 async def _maps(
-    translators: Sequence[Translates], job: Job, fields: AttentionRequest, deadline: float
+    translators: Sequence[Translates], job: AttentionJob, fields: AttentionRequest, deadline: float
 ) -> list[AttentionMap]:
     """Return the maps of the view: one, or others that belong to other models or to another translation."""
     most_weights = MOST_WEIGHTS // len(translators) if fields.view == "models" else MOST_WEIGHTS
@@ -149,6 +149,6 @@ async def _maps(
     return [first, second]
 
 
-def _refuse_all(job: Job) -> None:
+def _refuse_all(job: AttentionJob) -> None:
     if "all" in (job.options.layer, job.options.head):
         raise invalid("two maps side by side show one layer and one head each: give a number, align or mean")

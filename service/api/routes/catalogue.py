@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from service.answers.models import GlossarySchema, Language, ModelList, ModelSchema, PairSchema
+from service.answers.models import GlossarySchema, LanguageSchema, ModelList, ModelSchema, PairSchema
 from service.api.direct_route import DirectRoute, ServiceDep
 from service.api.languages import language_name
 from service.api.rendering import REPRESENTATIONS, timestamp
@@ -20,7 +20,7 @@ router = APIRouter(tags=["Models"], route_class=DirectRoute)
 HISTORY = ("recipe", "legs", "data")  # of a model card: nine tenths of it
 
 
-@router.get("/languages", response_model=list[Language])
+@router.get("/languages", response_model=list[LanguageSchema])
 async def list_languages(service: ServiceDep) -> JSONResponse:
     """List the languages and the targets of each, which include itself."""
     languages = service.languages

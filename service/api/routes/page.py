@@ -15,7 +15,7 @@ from service.api import book
 from service.api.book import LEARN
 from service.api.direct_route import RendererDep
 from service.api.etag import entity_tag, matches
-from service.api.header import PLACES, framed
+from service.api.header import PLACES, page_around
 
 router = APIRouter(include_in_schema=False)
 
@@ -74,7 +74,7 @@ def _completed(path: Path) -> bytes:
     if path.parent == LEARN and path.name != INDEX:
         main = main.replace("</main>", f"{book.turn(path.name)}</main>")
         list_of_pages = book.contents(path.name)
-    return framed(head, begin + main, current, root, list_of_pages).encode()
+    return page_around(head, begin + main, current, root, list_of_pages).encode()
 
 
 @router.get("/")

@@ -9,7 +9,7 @@ from service.api.direct_route import ContextDep, DirectRoute, ServiceDep
 from service.api.errors import ApiError, invalid
 from service.api.openapi import errors_of
 from service.api.schemas.translate import FORMATS, TranslateRequest
-from service.api.translation import Job, respond, run_job
+from service.api.translation import TranslationJob, respond, run_job
 from service.engine import Languages, TranslationOptions
 from service.settings import Settings
 
@@ -24,7 +24,7 @@ async def translate(fields: TranslateRequest, service: ServiceDep, context: Cont
     return await respond(job, await run_job(job, service, context))
 
 
-def job_of(fields: TranslateRequest, settings: Settings, languages: Languages) -> Job:
+def job_of(fields: TranslateRequest, settings: Settings, languages: Languages) -> TranslationJob:
     """Return the requested translation job, checked in the order that clients expect; raise ApiError."""
     texts = fields.q if isinstance(fields.q, list) else [fields.q]
     check_texts(texts, settings)
@@ -41,4 +41,4 @@ def job_of(fields: TranslateRequest, settings: Settings, languages: Languages) -
         raise invalid("details are available for plain text only; send format text", "unsupported_format", "details")
     source, target = pair or served_pair(fields.source, fields.target, languages, fields.model)
     options = TranslationOptions.of(fields, glossary=None)  # which needs its pair first
-    return Job(fields, texts, source, target, options)
+    return TranslationJob(fields, texts, source, target, options)

@@ -190,11 +190,11 @@ Model = Annotated[
 ApiKey = Annotated[SkipValidation[str | None], Field(description="An API key, if the operator requires one")]
 
 
-class Search(Fields, SearchFields):
+class SearchRequest(Fields, SearchFields):
     """How to search for a translation."""
 
 
-class Decoding(Search):
+class Decoding(SearchRequest):
     """Which model to use, and how to search for a translation."""
 
     model: Model = None

@@ -11,7 +11,7 @@ from service.api.schemas.common import (
     Fields,
     Glossary,
     Schema,
-    Search,
+    SearchRequest,
     as_whole,
     refused,
 )
@@ -92,7 +92,7 @@ class RequestedOutput(Fields):
     parameters: OutputParameters = Field(default_factory=OutputParameters)
 
 
-class InferenceParameters(Search):
+class InferenceParameters(SearchRequest):
     """Which pair of the model to use, and how to search for a translation."""
 
     glossary: Glossary = None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from service.documents.fragments import has_words, plain
-from service.markup.document import Node, Part, Unit, escape
+from service.markup.document import InlineElement, Part, Unit, escape
 from service.markup.tokens import TAG, HtmlToken, unescape
 
 SHOWN = frozenset({"alt", "title", "placeholder", "aria-label"})
@@ -81,7 +81,7 @@ def _value(raw: str) -> str:
     return unescape(raw[1:-1] if raw[0] in "\"'" else raw)
 
 
-def _nodes(nodes: Sequence[Node]) -> Iterator[Node]:
+def _nodes(nodes: Sequence[InlineElement]) -> Iterator[InlineElement]:
     waiting = [*reversed(nodes)]
     while waiting:
         node = waiting.pop()

@@ -13,7 +13,7 @@ from functools import partial
 from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
 from service.documents.styles import NAMES, TEXT, Styles
-from service.documents.tree import Element, Paragraph, TreeDocument, Value
+from service.documents.tree import Element, LoneText, Paragraph, TreeDocument
 from service.documents.untrusted import Package, check_markup, unpack
 
 OFFICE, DRAW, TABLE, SCRIPT, SVG = (
@@ -59,14 +59,14 @@ class OdtDocument(TreeDocument):
         self._metadata = options.metadata
         super().__init__(package, roots, options.limits)
 
-    def _texts(self, _name: str, root: Element) -> Iterator[Paragraph | Value]:
+    def _texts(self, _name: str, root: Element) -> Iterator[Paragraph | LoneText]:
         styles = Styles(root)
         for holder in list(root.iter(f"{TEXT}p", f"{TEXT}h")):
             if (len(holder) or holder.text) and not _is_left_alone(holder) and not styles.is_code(holder):
                 yield Paragraph.of(holder, styles)
-        yield from map(Value, root.iter(f"{SVG}title", f"{SVG}desc") if self._metadata else ())
+        yield from map(LoneText, root.iter(f"{SVG}title", f"{SVG}desc") if self._metadata else ())
 
-    def _finish(self, text: Paragraph | Value) -> None:
+    def _finish(self, text: Paragraph | LoneText) -> None:
         cell = next(text.element.iterancestors(*CELLS), None)
         if cell is not None:  # its text once more, which is optional
             cell.attrib.pop(STRING, None)

@@ -17,7 +17,7 @@ from service.documents.errors import BrokenDocument, UnsafeDocument
 from service.documents.format import ReadOptions
 from service.documents.formats.office_dialects import DRAWING, WORDS, alternatives, names_in_charts
 from service.documents.runs import Dialect, Runs, mend_ranges
-from service.documents.tree import Element, Paragraph, TreeDocument, Value
+from service.documents.tree import Element, LoneText, Paragraph, TreeDocument
 from service.documents.untrusted import Package, check_markup, parse_xml, unpack
 
 CONTENT_TYPES = "[Content_Types].xml"
@@ -61,7 +61,7 @@ class OfficeDocument(TreeDocument):
         """Return the names of the parts with texts."""
         return [name for name in package.contents if name in self._runs]
 
-    def _texts(self, name: str, root: Element) -> Iterator[Paragraph | Value]:
+    def _texts(self, name: str, root: Element) -> Iterator[Paragraph | LoneText]:
         runs = self._runs[name]
         for paragraph in list(root.iter(runs.dialect.paragraph)):
             if not runs.dialect.is_code(paragraph):
@@ -69,7 +69,7 @@ class OfficeDocument(TreeDocument):
         yield from names_in_charts(root)
         yield from alternatives(root) if self._options.metadata else ()
 
-    def _finish(self, text: Paragraph | Value) -> None:
+    def _finish(self, text: Paragraph | LoneText) -> None:
         mend_ranges(text.element)
 
 

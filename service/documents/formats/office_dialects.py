@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from service.documents.runs import Dialect
-from service.documents.tree import Element, Value
+from service.documents.tree import Element, LoneText
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -66,17 +66,17 @@ DRAWING = Dialect(
 FILE_NAME = re.compile(r"\S+\.\w{2,4}")
 
 
-def alternatives(root: Element) -> Iterator[Value]:
+def alternatives(root: Element) -> Iterator[LoneText]:
     """Yield the texts in place of pictures and shapes."""
     for element in root.iter("{*}docPr", "{*}cNvPr"):
         for name in ("title", "descr"):
             if not FILE_NAME.fullmatch(str(element.get(name, ""))):
-                yield Value(element, name)
+                yield LoneText(element, name)
 
 
-def names_in_charts(root: Element) -> Iterator[Value]:
+def names_in_charts(root: Element) -> Iterator[LoneText]:
     """Yield the names of series and categories, as a chart keeps them beside its data."""
     for holder in root.iter(f"{C}tx", f"{C}cat"):
         for element in holder.iter(f"{C}v"):
             if not any(around.tag in (f"{C}numCache", f"{C}numLit") for around in element.iterancestors()):
-                yield Value(element)
+                yield LoneText(element)

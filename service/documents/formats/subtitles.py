@@ -50,7 +50,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SubtitleSegment:
     """A segment: one turn, or those of a sentence that runs over several cues."""
 
     turns: Sequence[Turn]
@@ -68,7 +68,7 @@ class SubtitleDocument:
         self._lines = [line for line, _ in pairs]
         self._ends = [end for _, end in pairs]
         self.cues = self._cues()
-        self._sentences: list[Sentence] = []
+        self._sentences: list[SubtitleSegment] = []
         self.segments: Sequence[str] = [*limited(self._read(), limits)]
 
     def _read(self) -> Iterator[str]:
@@ -86,7 +86,7 @@ class SubtitleDocument:
             text = " ".join(turn.text for turn in group)
             fragment, tags = from_markup(text, TAG, unescape if self._is_vtt else as_it_is)
             if has_words(fragment):
-                self._sentences.append(Sentence(group, fragment, tags))
+                self._sentences.append(SubtitleSegment(group, fragment, tags))
                 yield fragment
 
     def _cues(self) -> list[tuple[int, int]]:

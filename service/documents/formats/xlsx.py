@@ -19,7 +19,7 @@ from service.documents.formats.office import GRAPHICS, OFFICE, OfficeDocument
 from service.documents.formats.office_dialects import DRAWING
 from service.documents.fragments import has_words
 from service.documents.runs import SPACE, Dialect
-from service.documents.tree import Element, Paragraph, Value
+from service.documents.tree import Element, LoneText, Paragraph
 from service.documents.untrusted import Package
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -69,7 +69,7 @@ class SpreadsheetDocument(OfficeDocument):
         """Return the texts of cells that stay as they are because something finds them by their words."""
         return [*self._kept][:MOST_KEPT]
 
-    def _texts(self, name: str, root: Element) -> Iterator[Paragraph | Value]:
+    def _texts(self, name: str, root: Element) -> Iterator[Paragraph | LoneText]:
         if self._runs[name].dialect is DRAWING:
             values = super()._texts(name, root)
             yield from (each for each in values if isinstance(each, Paragraph) or each.text not in self._names)

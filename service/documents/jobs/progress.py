@@ -8,7 +8,7 @@ from dataclasses import replace
 from service.documents.jobs.files import in_files
 from service.documents.jobs.job import Job
 from service.documents.jobs.store import JobStore
-from service.documents.translating import Translated
+from service.documents.translating import TranslatedSegment
 from service.engine import Glossary, TextTranslator
 
 
@@ -26,13 +26,13 @@ class Progress:
         self._digest = digest
         self.job = job
 
-    async def begin(self) -> dict[str, Translated]:
+    async def begin(self) -> dict[str, TranslatedSegment]:
         """Return the translations from before a restart, unless another model or glossary made them."""
         parts = await in_files(lambda: self._store.parts(self.job, self._digest))
         await self._save(replace(self.job, segments_done=min(len(parts), self.job.segments)))
-        return {segment: Translated(*part) for segment, part in parts.items()}
+        return {segment: TranslatedSegment(*part) for segment, part in parts.items()}
 
-    async def add(self, window: dict[str, Translated]) -> None:
+    async def add(self, window: dict[str, TranslatedSegment]) -> None:
         """Keep a window; raise CancelledError if another process has cancelled the job."""
         if await in_files(lambda: self._store.is_cancelled(self.job.id)):
             raise asyncio.CancelledError

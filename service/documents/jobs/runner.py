@@ -20,7 +20,7 @@ from service.documents.jobs.progress import Progress, digest_of
 from service.documents.jobs.store import JobStore, remove_left_behind
 from service.documents.sandbox.reader import DocumentReader
 from service.documents.translating import (
-    Translated,
+    TranslatedSegment,
     WindowTimeouts,
     doubtful_segments,
     note_of,
@@ -234,7 +234,7 @@ class JobRunner:
         await in_files(lambda: self.store.finish(done, output))
         return "done"
 
-    async def _with_translations(self, job: Job, segments: Sequence[str]) -> tuple[Job, Sequence[Translated]]:
+    async def _with_translations(self, job: Job, segments: Sequence[str]) -> tuple[Job, Sequence[TranslatedSegment]]:
         """Return a job as it is when it is done, and the translations of the segments of its document."""
         job = await self._with_source(job, segments)
         legs = self._engine.legs(job.detected or job.source, job.target, job.model)
@@ -248,7 +248,7 @@ class JobRunner:
                     legs, segments, search, timeouts=self._options.timeouts, known=known, on_window=progress.add
                 )
             else:
-                translations = [Translated(segment) for segment in segments]
+                translations = [TranslatedSegment(segment) for segment in segments]
         done = await TEXT_POOL.run(
             lambda: replace(
                 progress.job,

@@ -35,7 +35,7 @@ class StoreFull(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class StoreLimits:
     """The most that all jobs together may use."""
 
     jobs: int = 1000
@@ -84,7 +84,7 @@ class JobStore:
     """The jobs in a folder; without one, in a temporary folder that `close` removes."""
 
     def __init__(
-        self, folder: Path | None, room: Room, retention_seconds: float, clock: Callable[[], float] = time.time
+        self, folder: Path | None, room: StoreLimits, retention_seconds: float, clock: Callable[[], float] = time.time
     ) -> None:
         self._given = folder
         self._made: Path | None = None

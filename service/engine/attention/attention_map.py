@@ -31,8 +31,8 @@ def build_map(
     """Return the requested attention of one sentence of a text and its translation.
 
     `pair.scores` holds the weights that selection.select_weights names, and `align` is the alignment head as
-    selection.relocated returns it. `begin` is <s>, which the decoder reads first. A word's log-probability is the sum
-    over its subwords, and its rank is that of its worst subword.
+    selection.alignment_head_in_result returns it. `begin` is <s>, which the decoder reads first. A word's
+    log-probability is the sum over its subwords, and its rank is that of its worst subword.
     """
     assert pair.scores is not None, "a worker answers with the requested scores"
     options = _resolved(options)

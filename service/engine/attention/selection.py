@@ -10,7 +10,7 @@ from service.engine.jobs import FloatArray, ScoringResult, Selector, WeightLimit
 from service.engine.types import AttentionOptions
 
 
-def relocated(align: AlignmentHead) -> AlignmentHead:
+def alignment_head_in_result(align: AlignmentHead) -> AlignmentHead:
     """Return the alignment head with its position in the results of a WeightSelection, which hold no other head."""
     return replace(align, layer=0, head=0)
 
@@ -37,7 +37,7 @@ def select_weights(options: AttentionOptions, spec: AttentionSpec, model: str) -
     return WeightSelection(align, (options.kind, layer, head), stage=options.stage)
 
 
-def at_each_step(options: AttentionOptions, spec: AttentionSpec) -> AttentionOptions:
+def with_explicit_head(options: AttentionOptions, spec: AttentionSpec) -> AttentionOptions:
     """Return options with the aligning head under its numbers, so that each row is that of the step itself."""
     layer, head = options.layer, options.head
     return replace(

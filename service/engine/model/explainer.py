@@ -7,7 +7,7 @@ import numpy as np
 import onnxruntime
 
 from service.bundle.ensemble import array_name
-from service.bundle.scores import SCORES, Score
+from service.bundle.scores import SCORES, AttentionScore
 from service.engine.jobs import AttentionKind, AttentionScores, FloatArray, ScoringResult, WeightSelection
 from service.engine.model.buffers import Array, Arrays
 
@@ -28,7 +28,7 @@ class Explainer:
         self._session = session
         self._outputs = [output.name for output in session.get_outputs()]
         described = json.loads(session.get_modelmeta().custom_metadata_map[SCORES])
-        self._scores = {kind: Score(**fields) for kind, fields in described.items()}
+        self._scores = {kind: AttentionScore(**fields) for kind, fields in described.items()}
 
     def explain(self, feeds: Arrays, selection: WeightSelection) -> ScoringResult:
         """Return the scored translation with the scores of the selected view."""

@@ -31,7 +31,7 @@ TO_CHOOSE = 2  # hypotheses that the search of a sentence with values waits for;
 
 
 @dataclass(frozen=True, slots=True)
-class Finished(Generic[Owner]):
+class FinishedSentence(Generic[Owner]):
     """A sentence that has left the batch with its hypotheses, best first."""
 
     owner: Owner
@@ -39,7 +39,7 @@ class Finished(Generic[Owner]):
     trace: SearchTrace | None = None
 
 
-class Batch(Generic[Owner]):
+class RunningBatch(Generic[Owner]):
     """Sentences of one beam width that are decoded together; an owner is the caller's own record of a sentence."""
 
     def __init__(self, model: Model, beam_size: int) -> None:
@@ -81,7 +81,7 @@ class Batch(Generic[Owner]):
             self._owners[place : place + 1] = [owner]
             self._jobs[place : place + 1] = [job]
 
-    def step(self) -> list[Finished[Owner]]:
+    def step(self) -> list[FinishedSentence[Owner]]:
         """Decode one token of every row; the finished sentences leave and are returned."""
         self._close_gaps()
         self._fit_candidates()
@@ -97,12 +97,12 @@ class Batch(Generic[Owner]):
         self._leave([at for at, _ in dropped])
         return [owner for _, owner in dropped]
 
-    def _finished(self, index: int) -> Finished[Owner]:
+    def _finished(self, index: int) -> FinishedSentence[Owner]:
         """Return a sentence that is done, with its results."""
         owner = self._owners[index]
         assert owner is not None
         hypotheses, recorder = self._hypotheses(index), self._beam.recorder(index)
-        return Finished(owner, hypotheses, None if recorder is None else recorder.trace(hypotheses[0].ids))
+        return FinishedSentence(owner, hypotheses, None if recorder is None else recorder.trace(hypotheses[0].ids))
 
     def _hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
         """Return the hypotheses of a sentence, best first; those without its values come after those that hold them."""

@@ -11,11 +11,11 @@ from service.engine.errors import EngineError
 from service.engine.events import EventListener, SentenceFinished, SentencesCancelled, StepDone
 from service.engine.jobs import ScoringRequest, SentenceResult
 from service.engine.model.interface import Model
-from service.engine.scheduling.batch import Batch, Finished, Running, choose_batches
+from service.engine.scheduling.batch import FinishedSentence, Running, RunningBatch, choose_batches
 from service.engine.scheduling.pending import PendingSentence
 from service.engine.scheduling.requests import RequestTable
 
-RunningBatch = Batch[PendingSentence]
+PendingBatch = RunningBatch[PendingSentence]
 BatchKey = tuple[int, int]  # beam width, and the number of the batch among those of this width
 
 
@@ -35,7 +35,7 @@ class DecodeLoop:
         self._name, self._model, self._number = name, model, number
         self._table, self._on_event, self._clock = table, on_event, clock
         self._step_run, self._join_run = f"decoder {number}", f"join {number}"  # the kinds of run that may fail
-        self._batches: dict[BatchKey, RunningBatch] = {}
+        self._batches: dict[BatchKey, PendingBatch] = {}
         self._next_deadline = float("inf")  # no running sentence expires before this
 
     def turn(self) -> bool:
@@ -92,7 +92,7 @@ class DecodeLoop:
         try:
             for key, of_batch in self._by_batch(requests).items():
                 if key not in self._batches:
-                    self._batches[key] = Batch(self._model, key[0])
+                    self._batches[key] = PendingBatch(self._model, key[0])
                 for together in _of_one_encoder_run(of_batch):
                     _join(self._batches[key], together)
         except Exception:
@@ -118,7 +118,7 @@ class DecodeLoop:
         owners = batch.owners if batch is not None else ()
         return Running(len(owners), max((request.tokens for request in owners), default=0))
 
-    def _run_step(self, batch: RunningBatch) -> bool:
+    def _run_step(self, batch: PendingBatch) -> bool:
         """Decode one token of every row and deliver the finished sentences; return False if the run failed."""
         rows, began = batch.rows, self._clock()
         try:
@@ -133,7 +133,7 @@ class DecodeLoop:
         self._on_event(StepDone(self._name, rows, now - began))  # the last of its events, with which they can be sent
         return True
 
-    def _deliver(self, sentence: Finished[PendingSentence], now: float) -> None:
+    def _deliver(self, sentence: FinishedSentence[PendingSentence], now: float) -> None:
         """Answer a request with its translation, or queue the translation for scoring if the request needs scores."""
         request, hypotheses = sentence.owner, sentence.hypotheses
         # A sentence waits for the encoder, and then for its place in the batch.
@@ -196,7 +196,7 @@ def _of_one_encoder_run(requests: Sequence[PendingSentence]) -> Iterable[list[Pe
     return groups.values()
 
 
-def _join(batch: RunningBatch, requests: Sequence[PendingSentence]) -> None:
+def _join(batch: PendingBatch, requests: Sequence[PendingSentence]) -> None:
     memories = [request.memory for request in requests if request.memory is not None]
     batch.join(memories[0][0], [at for _, at in memories], [(request, request.job) for request in requests])
     for request in requests:

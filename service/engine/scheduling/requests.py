@@ -12,7 +12,7 @@ from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, Sent
 from service.engine.model_info import WorkerState
 from service.engine.scheduling.admission import QueueStatus, admission_error, require_running
 from service.engine.scheduling.pending import OpenRequests, PendingRequest, PendingSentence, Scoring, WorkerSettings
-from service.engine.scheduling.scheduler import SHORT_TOKENS, Division, Plan, Scheduler, ScoringQueue
+from service.engine.scheduling.scheduler import SHORT_TOKENS, FairShare, Plan, Scheduler, ScoringQueue
 
 WORKING = (WorkerState.RUNNING, WorkerState.DRAINING)  # the states in which the threads run
 MOST_FAILURES = 3  # runs of one kind that may fail in a row before the worker is dead
@@ -36,7 +36,7 @@ class RequestTable(OpenRequests):
         self._to_encode, self._to_score = threading.Condition(self._lock), threading.Condition(self._lock)
         self._numbers = itertools.count()
         self._scheduler = Scheduler(settings.budget)
-        self._division = Division(self._scheduler, decoders, settings.fill_first)
+        self._division = FairShare(self._scheduler, decoders, settings.fill_first)
         self._scoring = ScoringQueue()
         self._reported = (0, 0, 0)  # the rows, sentences and queue of the last LoadChanged
         self._state = WorkerState.RUNNING

@@ -215,7 +215,7 @@ def share_of(number: int, sentences: int, threads: int, first: int) -> int:
     return share
 
 
-class Division:
+class FairShare:
     """Divides the waiting sentences among the decode threads of one model, and measures the speed of the queue."""
 
     def __init__(self, scheduler: Scheduler, threads: int, fill_first: bool = False) -> None:

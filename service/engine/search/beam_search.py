@@ -25,7 +25,7 @@ import numpy.typing as npt
 from service.bundle.limits import IMPOSSIBLE
 from service.engine.jobs import FinishReason, FloatArray, IntArray
 from service.engine.model.interface import Advance, Candidates, Choice
-from service.engine.search.beam_state import BeamState, Finished, candidates_for
+from service.engine.search.beam_state import BeamState, FinishedHypothesis, candidates_for
 from service.engine.search.trace import BeamCandidates
 
 
@@ -145,7 +145,7 @@ class Beam(BeamState):
             score = float(best.scores[index, rank]) / float((step + 1) ** penalty[index])
             reason: FinishReason = "eos" if token == self._eos else "length"
             parent, gain = int(best.parents[index, rank]), float(best.token_logprobs[index, rank])
-            self._record(index, Finished(score, step, parent, token, gain, reason))
+            self._record(index, FinishedHypothesis(score, step, parent, token, gain, reason))
 
     def _close_without_tokens(self, stranded: list[int]) -> None:
         """Close sentences without allowed tokens: if no hypothesis is finished, with the best live one as it is."""

@@ -27,7 +27,7 @@ def candidates_for(beam_size: int) -> int:
     return max(2 * beam_size, 3)
 
 
-class Finished(NamedTuple):
+class FinishedHypothesis(NamedTuple):
     """A finished hypothesis: its last token was chosen at `step`, after the hypothesis in slot `parent`."""
 
     score: float
@@ -59,7 +59,7 @@ class BeamState(Search):
         super().__init__(eos, bos)
         self.beam_size = beam_size
         self.size = 0
-        self._finished: list[list[Finished]] = []
+        self._finished: list[list[FinishedHypothesis]] = []
         self._n_best: list[int] = []
         self._early_stopping: list[EarlyStopping | None] = []
         self._prefixes: list[tuple[int, ...]] = []
@@ -169,7 +169,7 @@ class BeamState(Search):
         """Return the recorder of a sentence; None if its search is not recorded."""
         return self._recorders[index]
 
-    def _record(self, index: int, finished: Finished) -> None:
+    def _record(self, index: int, finished: FinishedHypothesis) -> None:
         finished_ones = self._finished[index]
         finished_ones.append(finished)
         self._arrays["closed"][index] = len(finished_ones)
@@ -177,16 +177,16 @@ class BeamState(Search):
         self._arrays["to_win"][index] = score_to_win(scores, n_best)
         self._arrays["to_go_on"][index] = score_to_go_on(scores, n_best, self.beam_size, self._early_stopping[index])
 
-    def _close_live(self, index: int, slot: int) -> Finished:
+    def _close_live(self, index: int, slot: int) -> FinishedHypothesis:
         """Close the live hypothesis of a slot with the tokens it has, possibly none."""
         arrays = self._arrays
         step = self._steps(index) - 1
         if step < 0:
-            return Finished(0.0, -1, 0, self._eos, 0.0, "length")
+            return FinishedHypothesis(0.0, -1, 0, self._eos, 0.0, "length")
         score = float(arrays["scores"][index, slot]) / float((step + 1) ** arrays["penalty"][index])
         last = self._now - 1, index, slot
         token, parent = divmod(int(self._past[last]), MAX_BEAM_SIZE)
-        return Finished(score, step, parent, token, float(self._past_gains[last]), "length")
+        return FinishedHypothesis(score, step, parent, token, float(self._past_gains[last]), "length")
 
     def _steps(self, index: int) -> int:
         """Return the number of tokens that a sentence has so far."""
@@ -216,7 +216,7 @@ class BeamState(Search):
         self._arrays["start"] -= forgotten
         self._now, self._oldest, self._first_end = kept, 0, self._first_end - forgotten
 
-    def _walk_back(self, index: int, finished: Finished) -> Hypothesis:
+    def _walk_back(self, index: int, finished: FinishedHypothesis) -> Hypothesis:
         """Follow the back-pointers of a finished hypothesis to its first token."""
         if finished.step < 0:
             return Hypothesis((), (), 0.0, finished.reason)

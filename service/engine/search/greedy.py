@@ -23,7 +23,7 @@ Forbidden = list[tuple[int, list[int]]]  # sentences, and the tokens that would 
 
 
 @dataclass(slots=True)
-class _Sentence:
+class _GreedySentence:
     """A sentence and its hypothesis."""
 
     search: SearchOptions
@@ -49,7 +49,7 @@ class Greedy(Search):
 
     def __init__(self, eos: int, bos: int) -> None:
         super().__init__(eos, bos)
-        self._sentences: list[_Sentence] = []
+        self._sentences: list[_GreedySentence] = []
 
     @property
     def tokens(self) -> IntArray:
@@ -66,7 +66,7 @@ class Greedy(Search):
     ) -> None:
         """Add a sentence in the place `at` of one that has left, or after the last."""
         last = last_runs(source_ids) if search.repetition_guard else []
-        sentence = _Sentence(search, self._bos, last, Recorder(self._bos) if trace else None)
+        sentence = _GreedySentence(search, self._bos, last, Recorder(self._bos) if trace else None)
         sentence.unchecked = last[0] if last else search.max_length
         self._sentences[at : at + 1] = [sentence]
         self._has_prefixes |= bool(search.prefix)

@@ -12,7 +12,7 @@ from service.engine.values.constraints import ValueConstraints
 from service.engine.values.value import Value
 
 
-class Words(Protocol):
+class Lexicon(Protocol):
     """The part of a tokenizer that decides about capitals."""
 
     def word(self, text: str) -> tuple[int, ...]:

@@ -14,9 +14,9 @@ from service.engine.text.respelling import respelled, usual_spelling
 from service.engine.text.short_strings import short_string
 from service.engine.text.stand_in_step import TermReading, with_stand_ins
 from service.engine.text.style import PLAIN, WORD, is_within
-from service.engine.text.tokenizer import Decoded, Tokenizer, Tokenizers
+from service.engine.text.tokenizer import DecodedText, Tokenizer, Tokenizers
 from service.engine.types import Token
-from service.engine.values.constraints import Place, ValueConstraints, places_of
+from service.engine.values.constraints import PlacedValue, ValueConstraints, places_of
 from service.engine.values.stand_ins import LETTERS
 from service.engine.values.value import DIGIT_KINDS, Kind, Value
 from service.languages import language_of
@@ -88,7 +88,7 @@ class Reading:
         is_plain = self.draft.is_plain and not has_breaks(self.text)
         return tokenizer.decode(ids) if is_plain else self.locate(ids, tokenizer).text
 
-    def locate(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int = 0) -> Decoded:
+    def locate(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int = 0) -> DecodedText:
         """Return the text of a translation and the range of each token; `shift` is added to every span."""
         style, lines = self.draft.style, has_breaks(self.text)
         offset = 0 if lines else shift
@@ -101,9 +101,9 @@ class Reading:
             return decoded
         breaks = Edits(Edit(*span, new) for span, new in in_lines(decoded.text, self.text))
         text = breaks.edited(decoded.text)
-        return Decoded(text, breaks.tokens_of_new(decoded.tokens, text, shift))
+        return DecodedText(text, breaks.tokens_of_new(decoded.tokens, text, shift))
 
-    def _with_values(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int) -> Decoded:
+    def _with_values(self, ids: Sequence[int], tokenizer: Tokenizer, shift: int) -> DecodedText:
         """Return a translation with its values; the tokens of a stand-in span its value."""
         decoded = tokenizer.locate(ids)
         edits: list[Edit] = []
@@ -123,9 +123,9 @@ class Reading:
         placed = Edits(edit for edit in edits if edit.new != decoded.text[edit.start : edit.end])
         text = placed.edited(decoded.text)
         spans = tuple(placed.to_new(*span) for span in kept)
-        return Decoded(text, placed.tokens_of_new(decoded.tokens, text, shift), spans)
+        return DecodedText(text, placed.tokens_of_new(decoded.tokens, text, shift), spans)
 
-    def read_target(self, text: str, tokenizer: Tokenizer, languages: tuple[str, str]) -> Decoded:
+    def read_target(self, text: str, tokenizer: Tokenizer, languages: tuple[str, str]) -> DecodedText:
         """Return a given translation of the text, in the tokens that the tokenizer makes of what the model would write.
 
         That has stand-ins where this sentence has them, and small letters in the place of capitals. `languages` are
@@ -147,7 +147,7 @@ class Reading:
             if not value.is_soft and (word := self.draft.stand_ins[number]) is not None
         )
         edits = spelling.over(words)
-        return Decoded(text, edits.tokens_of_old(tokenizer.tokens(edits.edited(text)), text))
+        return DecodedText(text, edits.tokens_of_old(tokenizer.tokens(edits.edited(text)), text))
 
     def _held_in(self, translation: str) -> list[tuple[int, Value]]:
         """Return the values that a given translation holds, at their places in it, and their numbers."""
@@ -166,7 +166,7 @@ class Reading:
         sources = [(value.start + self.start, value.end + self.start) for value in self.values] if places else []
         return tuple((sources[at.value], (tokens[at.first].start, tokens[at.end - 1].end)) for at in places)
 
-    def _places(self, ids: Sequence[int]) -> Sequence[Place] | None:
+    def _places(self, ids: Sequence[int]) -> Sequence[PlacedValue] | None:
         """Return where a translation holds the values; None if it does not hold each of them exactly once."""
         constraints = self.draft.constraints
         return () if constraints is None else places_of(constraints, ids)
@@ -176,7 +176,7 @@ class Reading:
         places = self._places(ids)
         return places is not None and not self._is_garbled(ids, places, tokenizer)
 
-    def _is_garbled(self, ids: Sequence[int], places: Sequence[Place], tokenizer: Tokenizer) -> bool:
+    def _is_garbled(self, ids: Sequence[int], places: Sequence[PlacedValue], tokenizer: Tokenizer) -> bool:
         """Return whether a translation has words that were made of stand-ins, or stand-ins far from their places."""
         words = [(word or "").strip("]()") for word in self.draft.stand_ins]  # those of links stand in brackets
         marks = {word for word in words if word in LETTERS}
@@ -208,7 +208,7 @@ class Reading:
         )
 
 
-def _begun_small(decoded: Decoded, tokenizer: Tokenizer, language: str) -> Decoded:
+def _begun_small(decoded: DecodedText, tokenizer: Tokenizer, language: str) -> DecodedText:
     """Return a translation whose first word has no capital, unless its language writes the word so everywhere."""
     text = decoded.text
     word = WORD.match(text)
@@ -222,7 +222,7 @@ def _begun_small(decoded: Decoded, tokenizer: Tokenizer, language: str) -> Decod
     )
     edits = Edits(letter_edits(word[0], usual[: word.end()]))
     written = edits.edited(text)
-    return Decoded(written, edits.tokens_of_new(decoded.tokens, written), decoded.values)
+    return DecodedText(written, edits.tokens_of_new(decoded.tokens, written), decoded.values)
 
 
 def _without(text: str, spans: Iterable[Span]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from service.bundle.wrapping import Span
 from service.engine.text.accents import accents_by_place, differences, lacks_accents, with_accents, with_letters
-from service.engine.text.draft import Draft, Words
+from service.engine.text.draft import Draft, Lexicon
 from service.engine.text.edits import Edit, Edits, letter_edits
 from service.engine.text.noun_capitals import is_capitalised, with_capitals_by_place, writes_nouns_with_capitals
 from service.engine.text.short_forms import has_short_form, short_forms
@@ -57,7 +57,7 @@ def may_be_respelled(text: str, language: str) -> bool:
     return bool(odd) or _is_small(text, language) or lacks_accents(text, language) or has_short_form(text, language)
 
 
-def respelled(draft: Draft, languages: tuple[str, str], tokenizer: Words) -> Draft | None:
+def respelled(draft: Draft, languages: tuple[str, str], tokenizer: Lexicon) -> Draft | None:
     """Return a sentence in its usual spelling; None if it is in that already.
 
     `languages` are those of the text and of its translation. Values keep their letters, but for numbers and times.
@@ -125,13 +125,13 @@ def _is_small(text: str, language: str) -> bool:
     return (text[1:] if writes_nouns_with_capitals(language) else text).islower()
 
 
-def is_all_small(text: str, words: Sequence[Span], tokenizer: Words, language: str) -> bool:
+def is_all_small(text: str, words: Sequence[Span], tokenizer: Lexicon, language: str) -> bool:
     """Return whether a text was typed in small letters alone, beginning with one of these words."""
     small = _is_small(text, language)
     return small and bool(words) and words[0][0] == 0 and _knows_capitals(text, tokenizer)
 
 
-def with_capitals(text: str, words: Sequence[Span], tokenizer: Words, language: str) -> str:
+def with_capitals(text: str, words: Sequence[Span], tokenizer: Lexicon, language: str) -> str:
     """Return a text in small letters with the capitals of its names and nouns, and that of a sentence if it is one."""
     asks = _question(language_of(language)).match(text) is not None
     sentence = asks or text[:1].isupper() or text[-1:] in _MARKS or len(words) >= LEAST_OF_SENTENCE
@@ -141,7 +141,7 @@ def with_capitals(text: str, words: Sequence[Span], tokenizer: Words, language: 
 def usual_spelling(
     text: str,
     words: Sequence[Span],
-    tokenizer: Words,
+    tokenizer: Lexicon,
     language: str,
     *,
     chosen: Sequence[int] = (),
@@ -178,13 +178,13 @@ def _begins(before: str, signs: tuple[str, ...]) -> bool:
     return before.endswith(signs) or before.rstrip(_AROUND).endswith(tuple(_MARKS))
 
 
-def _knows_capitals(text: str, tokenizer: Words) -> bool:
+def _knows_capitals(text: str, tokenizer: Lexicon) -> bool:
     """Return whether the vocabulary has the first letter of a text as a capital: some are of small letters alone."""
     first = next((letter for letter in text if letter.isalpha()), "")
     return len(first.upper()) == 1 and len(tokenizer.word(first.upper())) == 1
 
 
-def is_in_capitals(words: Sequence[str], tokenizer: Words) -> bool:
+def is_in_capitals(words: Sequence[str], tokenizer: Lexicon) -> bool:
     """Return whether words are in capitals, and not one acronym alone."""
     letters = "".join(words)
     upper = sum(map(str.isupper, letters))
@@ -195,7 +195,7 @@ def is_in_capitals(words: Sequence[str], tokenizer: Words) -> bool:
     return len(letters) > LONGEST_ACRONYM or len(tokenizer.word(letters.lower())) == 1
 
 
-def is_loud(word: str, tokenizer: Words) -> bool:
+def is_loud(word: str, tokenizer: Lexicon) -> bool:
     """Return whether a word in capitals, or with wrong ones (HAllo), is one that the vocabulary knows in small letters.
 
     Acronyms and names are not.
@@ -207,7 +207,7 @@ def is_loud(word: str, tokenizer: Words) -> bool:
     return least < len(tokenizer.word(word)) and least <= (1 if len(word) < LEAST_OF_TWO and not is_wrong else 2)
 
 
-def _small(word: str, before: str, tokenizer: Words, language: str, *, first: bool, plain: bool) -> str:
+def _small(word: str, before: str, tokenizer: Lexicon, language: str, *, first: bool, plain: bool) -> str:
     """Return a word in its usual spelling, which is that of the vocabulary, or of a list; it keeps its length."""
     low = word.lower()
     if len(low) != len(word) or len(word[:1].upper()) != 1:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from service.bundle.vocabulary import INVISIBLE, UNSEEN
 from service.bundle.wrapping import Span
 from service.engine.text.articles import begins_with_article
-from service.engine.text.draft import Draft, Words
+from service.engine.text.draft import Draft, Lexicon
 from service.engine.text.edits import NONE, Edit, Edits, letter_edits
 from service.engine.text.line_parts import SEPARATOR
 from service.engine.text.respelling import (
@@ -81,7 +81,7 @@ def is_short_line(text: str, start: int, end: int) -> bool:
     return _LINE_START.search(before) is not None and _LINE_END.match(after) is not None and len(text) > end - start
 
 
-def in_small_letters(short: Draft, source: str, tokenizer: Words) -> Draft | None:
+def in_small_letters(short: Draft, source: str, tokenizer: Lexicon) -> Draft | None:
     """Return the other reading of a few words of which the first alone has a capital: in small letters.
 
     None for any other string, and where the word has its capital in every place: German nouns, names, English months.
@@ -103,7 +103,7 @@ def in_small_letters(short: Draft, source: str, tokenizer: Words) -> Draft | Non
     return replace(short, spelling=short.spelling.over([Edit(*short.spelling.to_old(0, 1), low)]))
 
 
-def short_string(draft: Draft, languages: tuple[str, str], tokenizer: Words) -> Draft | None:
+def short_string(draft: Draft, languages: tuple[str, str], tokenizer: Lexicon) -> Draft | None:
     """Return a text as it is read and written if it is a short string; None for any other text.
 
     `languages` are those of the text and of its translation; values are left alone.
@@ -183,7 +183,7 @@ def _accelerator(text: str, end: int, protected: Sequence[Span]) -> int | None:
     return starts[0]
 
 
-def _of_title(text: str, words: Sequence[Span], tokenizer: Words, *, begins: bool) -> str | None:
+def _of_title(text: str, words: Sequence[Span], tokenizer: Lexicon, *, begins: bool) -> str | None:
     """Return a title with a capital for each word in small letters, but for the first; None for any other text.
 
     A title has only words that the vocabulary knows in small letters: others, such as Smith, are names. The text keeps

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from service.bundle.wrapping import Span
 from service.engine.text.articles import length_of_article
 from service.engine.text.edits import NONE, Edit, Edits
-from service.engine.text.tokenizer import Decoded
+from service.engine.text.tokenizer import DecodedText
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
@@ -25,7 +25,7 @@ class Style:
     no_marks: str = ""  # end marks that are left out if the model adds them
     no_article_of: str = ""  # the target language, if an article of it that the model adds is left out
 
-    def write(self, decoded: Decoded, shift: int = 0) -> Decoded:
+    def write(self, decoded: DecodedText, shift: int = 0) -> DecodedText:
         """Return a translation as it is written; its values stay as they are, and `shift` is added to every span."""
         text, kept = decoded.text, decoded.values
         begin = length_of_article(text, self.no_article_of) if self.no_article_of else 0
@@ -43,7 +43,7 @@ class Style:
             others.append(Edit(len(text), len(text), self.tail))
         edits = letters.over(others)
         written = edits.edited(text)
-        return Decoded(written, edits.tokens_of_new(decoded.tokens, written, shift))
+        return DecodedText(written, edits.tokens_of_new(decoded.tokens, written, shift))
 
 
 PLAIN = Style()

@@ -42,7 +42,7 @@ _OPENERS = tuple("([{<«„“‚‘\"'’-–—−/~=+*_#@¿¡:$€£")  # a v
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedText:
     """The text of a sequence of ids, and one token for each id, located in that text."""
 
     text: str
@@ -210,7 +210,7 @@ class Tokenizer:
         text = " ".join(joined.replace(SPACE_PIECE, " ").split())
         return closed_up(text) if self._parts_words else text
 
-    def locate(self, ids: Sequence[int], shift: int = 0) -> Decoded:
+    def locate(self, ids: Sequence[int], shift: int = 0) -> DecodedText:
         """Return the text of a sequence of ids and the range of each in it; `shift` is added to every span."""
         writer = WrittenText(self._parts_words)
         run: list[int] = []
@@ -228,7 +228,7 @@ class Tokenizer:
             start, end = min(start, len(text)), min(end, len(text))
             special = self._specials.get(number)
             tokens.append(Token(number, self.piece(number), text[start:end], start + shift, end + shift, special))
-        return Decoded(text, tuple(tokens))
+        return DecodedText(text, tuple(tokens))
 
     def closed(self, ids: tuple[int, ...]) -> tuple[int, ...]:
         """Return the ids of a translation with </s> at their end."""

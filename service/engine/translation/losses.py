@@ -24,14 +24,14 @@ AMBIGUOUS = 5  # letters of a month that may be another word, or a part of one: 
 _SAME_LETTERS = 3  # at the beginning of a name that another language spells in its own way: Michael, Michel
 
 
-class Losses(NamedTuple):
+class LostParts(NamedTuple):
     """Parts of a source that its translation lacks, and parts of a translation that its source lacks."""
 
     lost: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
 
 
-def losses_of(source: str, translation: str, values: Sequence[Value], languages: tuple[str, str]) -> Losses:
+def losses_of(source: str, translation: str, values: Sequence[Value], languages: tuple[str, str]) -> LostParts:
     """Return what is lost and added between a sentence, in which `values` stand, and its translation."""
     ours, theirs = map(language_of, languages)
     missing, source_rest, rest = _without_values(source, translation, values)
@@ -41,10 +41,10 @@ def losses_of(source: str, translation: str, values: Sequence[Value], languages:
     words, written = _WORD.findall(source_rest), _WORD.findall(translation)
     lost += _dates(source_rest, translation, ours, theirs)
     lost += _names(words, written, ours, theirs)
-    return Losses(tuple(lost), tuple(added)) if lost or added else NOTHING
+    return LostParts(tuple(lost), tuple(added)) if lost or added else NOTHING
 
 
-NOTHING = Losses()
+NOTHING = LostParts()
 
 
 def _without_values(source: str, translation: str, values: Sequence[Value]) -> tuple[list[str], str, str]:

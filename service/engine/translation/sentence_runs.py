@@ -17,13 +17,13 @@ from service.engine.search.options import over_vocabulary, penalty_of, search_op
 from service.engine.text.reading import Reading
 from service.engine.text.segmentation import segment_text
 from service.engine.thread_pools import if_many
-from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.translation.other_words import with_other_words
-from service.engine.translation.rewording import Rewording
-from service.engine.translation.translated import Translated, assemble, likeliest
+from service.engine.translation.pair_model import PairModel
+from service.engine.translation.register_and_end_marks import RegisterAndEndMarks
+from service.engine.translation.translated import TranslatedSentence, assemble, likeliest
 from service.engine.translation.value_keeper import ValueKeeper
 from service.engine.translation.way_back import WayBack, widened
-from service.engine.types import Search, Translation, TranslationOptions
+from service.engine.types import RecordedSearch, Translation, TranslationOptions
 
 MOST_SENTENCES = 8192  # of one request: as many as may wait
 LONGEST_TOKEN = 32  # characters; with more than so many a token, a given beginning is not even read
@@ -33,7 +33,7 @@ LONGEST_TOKEN = 32  # characters; with more than so many a token, a given beginn
 class SentenceRuns:
     """Translates the sentences of one call with one model; `deadline` is a time of time.monotonic."""
 
-    pair: LoadedPair
+    pair: PairModel
     options: TranslationOptions  # complete
     deadline: float | None
     wanted: WeightSelection | None = None  # the weights that are returned of every translation; None: it is not scored
@@ -59,7 +59,7 @@ class SentenceRuns:
         size = sum(map(len, texts)) * self.options.weight
         return await self.pair.timed("tokenize", size, cut)
 
-    async def translate(self, sentences: Sequence[Sequence[Reading]]) -> list[list[Translated]]:
+    async def translate(self, sentences: Sequence[Sequence[Reading]]) -> list[list[TranslatedSentence]]:
         """Return the translations of the sentences of each text, in which every value has its place.
 
         A sentence whose translation is empty is left out, so that it is copied.
@@ -78,10 +78,10 @@ class SentenceRuns:
         if prefix is not None or self.trace or is_greedy:  # what the search finds; a stream ends as greedy search does
             return texts
         search = replace(self, wanted=None)._search
-        rewording = Rewording(self.pair, self.options, self.deadline, self.wanted, search, self._translated)
+        rewording = RegisterAndEndMarks(self.pair, self.options, self.deadline, self.wanted, search, self._translated)
         return await rewording.reword(texts)
 
-    async def _kept(self, sentences: Sequence[Reading]) -> list[list[Translated]]:
+    async def _kept(self, sentences: Sequence[Reading]) -> list[list[TranslatedSentence]]:
         results = await self._search(sentences, self.options)
         if self.options.target_prefix is not None:
             results, wrong = await self._keeper().search(results, self.options)
@@ -107,7 +107,7 @@ class SentenceRuns:
         read = sentence.read_target(prefix, self.pair.tokenizers.target, (info.source_language, info.target_language))
         return tuple(token.id for token in read.tokens if token.special is None)
 
-    def _check_prefix(self, result: Translated, *, holds_values: bool) -> None:
+    def _check_prefix(self, result: TranslatedSentence, *, holds_values: bool) -> None:
         """Raise InvalidOption for a translation that the prefix has kept from holding the values of its sentence."""
         prefix = self._prefix(result.sentence)
         if result.ids[: len(prefix)] != prefix or not holds_values:
@@ -133,7 +133,7 @@ class SentenceRuns:
             for sentence in sentences
         ]
 
-    async def _search(self, sentences: Sequence[Reading], options: TranslationOptions) -> list[Translated]:
+    async def _search(self, sentences: Sequence[Reading], options: TranslationOptions) -> list[TranslatedSentence]:
         """Return what the search finds for sentences, scored if weights are wanted."""
         if not sentences:
             return []
@@ -155,14 +155,14 @@ class SentenceRuns:
         for stage in sentence_stages(began, [reading.ids for reading in readings], results, pair.name):
             pair.on_event(stage)
 
-        def likeliest_of_each() -> list[Translated]:
+        def likeliest_of_each() -> list[TranslatedSentence]:
             translated = map(self._translated, readings, results, repeat(options))
             every = while_wanted(sentences)
             return [self._likeliest([*islice(translated, len(sentence.readings))]) for sentence in every]
 
         return await if_many(work, likeliest_of_each)
 
-    def _likeliest(self, found: Sequence[Translated]) -> Translated:
+    def _likeliest(self, found: Sequence[TranslatedSentence]) -> TranslatedSentence:
         """Return the translation of a sentence that was read in one or several ways."""
         if len(found) == 1:
             return found[0]
@@ -174,16 +174,16 @@ class SentenceRuns:
         repeated = first.translated(placed[0].ids, target).casefold() == first.text.casefold()
         return placed[likeliest([sum(candidate.logprobs) for candidate in placed], repeated=repeated)]
 
-    def _translated(self, sentence: Reading, result: SentenceResult, options: TranslationOptions) -> Translated:
+    def _translated(self, sentence: Reading, result: SentenceResult, options: TranslationOptions) -> TranslatedSentence:
         pair, (best, *others) = self.pair, result.hypotheses
         weights, logprobs = None, best.logprobs
         if result.scores is not None:
             best = over_vocabulary(best, result.scores, penalty_of(options))
             weights = alignment_weights(result.scores.cross_attention, pair.align)
             pair.report(Measured(pair.name, "source_coverage", coverage(weights)))
-        return Translated(sentence, (best, *others), logprobs, weights, result.scores, result.trace)
+        return TranslatedSentence(sentence, (best, *others), logprobs, weights, result.scores, result.trace)
 
-    def search_of(self, results: Sequence[Translated]) -> Search:
+    def search_of(self, results: Sequence[TranslatedSentence]) -> RecordedSearch:
         """Return the search that found the translation of a text; raise InvalidOption if no single one did."""
         if len(results) != 1 or results[0].values in ("retry", "copied"):
             raise InvalidOption(
@@ -200,7 +200,7 @@ class SentenceRuns:
             for token in (hypothesis.token, *(id_ for id_, _ in hypothesis.following))
         }
         limit = self.pair.manifest.limits.target_tokens
-        return Search(
+        return RecordedSearch(
             trace=trace,
             pieces={token: tokenizer.piece(token) for token in tokens},
             beam_size=search_options(self.options, len(result.sentence.ids), limit).beam_size,
@@ -208,7 +208,7 @@ class SentenceRuns:
             shortlist=self.pair.manifest.graphs[self.pair.info.precision].shortlist is not None,
         )
 
-    def assemble(self, texts: Sequence[str], results: Sequence[Sequence[Translated]]) -> list[Translation]:
+    def assemble(self, texts: Sequence[str], results: Sequence[Sequence[TranslatedSentence]]) -> list[Translation]:
         """Return the translations of texts from those of their sentences, with the quality of each sentence."""
         pair = self.pair
         translations = [assemble(text, group, pair, self.options) for text, group in zip(texts, results, strict=True)]

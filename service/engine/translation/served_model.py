@@ -17,8 +17,8 @@ from service.engine.opening.memory import release_memory
 from service.engine.opening.open_models import ManagedModel, OpenModels
 from service.engine.scheduling.admission import QueueStatus, WorkerStatus
 from service.engine.search.options import complete
-from service.engine.thread_pools import Loads, in_daemon_thread
-from service.engine.translation.loaded_pair import LoadedPair
+from service.engine.thread_pools import BundleLoader, in_daemon_thread
+from service.engine.translation.pair_model import PairModel
 from service.engine.translation.sentence_runs import SentenceRuns
 from service.engine.types import TranslationOptions
 
@@ -37,8 +37,8 @@ class Opening:
     """How a model is opened: `load` reads its files and returns it, within the time of `loads`."""
 
     folder: Path
-    load: Callable[[], LoadedPair]
-    loads: Loads
+    load: Callable[[], PairModel]
+    loads: BundleLoader
     expected: int = 0  # bytes of memory that it will need
     reopens: bool = False  # a model that has failed for good is closed, and opened again at its next request
     alive: Callable[[], bool] = lambda: True  # whether models can be opened at all
@@ -53,11 +53,11 @@ class ServedModel(ManagedModel):
         self.info = info
         self._opening, self._models = opening, models
         self._successor: ServedModel | None = None  # what has replaced it
-        self._pairs: dict[Pair, LoadedPair] = {}  # of the open model, those that were requested; else empty
-        self._loaded: LoadedPair | None = None
+        self._pairs: dict[Pair, PairModel] = {}  # of the open model, those that were requested; else empty
+        self._loaded: PairModel | None = None
 
     @asynccontextmanager
-    async def use(self, pair: Pair, deadline: float | None = None) -> AsyncIterator[LoadedPair]:
+    async def use(self, pair: Pair, deadline: float | None = None) -> AsyncIterator[PairModel]:
         """Open the model if need be, keep it open as long as the context lasts, and give it for a pair of languages.
 
         What has replaced it is used in its place, once nobody keeps it.
@@ -75,7 +75,7 @@ class ServedModel(ManagedModel):
                     raise
                 raise DeadlineExceeded("The translation was not finished in the time allowed.") from None
 
-    def loaded_for(self, pair: Pair) -> LoadedPair:
+    def loaded_for(self, pair: Pair) -> PairModel:
         """Return the open model for a pair of languages."""
         if pair not in self._pairs:
             assert self._loaded is not None, "an open model is loaded"
@@ -168,7 +168,7 @@ class ServedModel(ManagedModel):
             raise
         self._set(loaded)
 
-    def _set(self, loaded: LoadedPair) -> None:
+    def _set(self, loaded: PairModel) -> None:
         self._loaded = loaded
         if self.info != loaded.info:  # otherwise the same object stays: readers compare identities
             self.info = loaded.info
@@ -190,7 +190,7 @@ def _is_stalled(status: WorkerStatus) -> bool:
     return status.alive and time.monotonic() - status.heartbeat >= STALLED_SECONDS
 
 
-async def warm_up(loaded: LoadedPair) -> None:
+async def warm_up(loaded: PairModel) -> None:
     """Run a model for the first time; raise EngineFailure if that fails.
 
     Scoring is left out: its graph takes memory that a server that only translates can save.

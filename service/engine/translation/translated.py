@@ -15,8 +15,8 @@ from service.engine.cancellation import while_wanted
 from service.engine.jobs import FloatArray, Hypothesis, ScoringResult, SearchTrace
 from service.engine.text.reading import Reading
 from service.engine.text.tokenizer import Tokenizer, Tokenizers
-from service.engine.translation.loaded_pair import LoadedPair
 from service.engine.translation.losses import LOWERED, NOTHING, losses_of
+from service.engine.translation.pair_model import PairModel
 from service.engine.types import SentenceDetail, SentenceQuality, Token, Translation, TranslationOptions, ValuePath
 from service.engine.values.finder import ValueRules, amounts_outside
 from service.engine.values.value import Value
@@ -41,7 +41,7 @@ def likeliest(logprobs: Sequence[float], *, repeated: bool) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Translated:
+class TranslatedSentence:
     """A sentence and its hypotheses, best first."""
 
     sentence: Reading
@@ -91,7 +91,7 @@ class Translated:
 
 
 def judge(
-    sentence: Reading, translation: str, logprobs: Sequence[float], pair: LoadedPair, options: TranslationOptions
+    sentence: Reading, translation: str, logprobs: Sequence[float], pair: PairModel, options: TranslationOptions
 ) -> SentenceQuality:
     """Return the quality of a sentence's translation, whose place in the whole translation is not known yet."""
     source, info = sentence.text, pair.info
@@ -131,7 +131,9 @@ def with_quality(detail: SentenceDetail, quality: SentenceQuality) -> SentenceDe
     )
 
 
-def assemble(text: str, results: Sequence[Translated], pair: LoadedPair, options: TranslationOptions) -> Translation:
+def assemble(
+    text: str, results: Sequence[TranslatedSentence], pair: PairModel, options: TranslationOptions
+) -> Translation:
     """Return the best hypotheses joined with the text between them, with details of sentences that were scored.
 
     The n-th alternative takes the n-th best hypothesis of every sentence that has one, and the best of the others.
@@ -170,7 +172,7 @@ def _joined(text: str, spans: Sequence[Span], translations: Sequence[str], amoun
     return Joined(joined.text, tuple(start for start, (_, _, is_sentence) in starts if is_sentence))
 
 
-def _choices(results: Sequence[Translated], best: Sequence[str], tokenizer: Tokenizer) -> list[list[str]]:
+def _choices(results: Sequence[TranslatedSentence], best: Sequence[str], tokenizer: Tokenizer) -> list[list[str]]:
     """Return other translations of the sentences, the likeliest first."""
     texts: list[list[str]] = []
     for result, first in zip(while_wanted(results), best, strict=True):

@@ -9,13 +9,13 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from service.engine.attention.attention_map import build_map, join_maps
-from service.engine.attention.selection import at_each_step, check_size, limit_for, select_weights
+from service.engine.attention.selection import check_size, limit_for, select_weights, with_explicit_head
 from service.engine.languages.tags import Pair
 from service.engine.model_info import ModelInfo, ModelStateName
 from service.engine.scheduling.admission import QueueStatus
 from service.engine.search.options import check_quality, complete
-from service.engine.translation.forcing import Forcing
-from service.engine.translation.loaded_pair import LONG_TEXT, LoadedPair, in_languages
+from service.engine.translation.given_translation import GivenTranslations
+from service.engine.translation.pair_model import LONG_TEXT, PairModel, in_languages
 from service.engine.translation.sentence_runs import SentenceRuns
 from service.engine.translation.served_model import ServedModel
 from service.engine.types import (
@@ -118,12 +118,12 @@ class Translator:
             pair = loaded.of_member(options.member)
             search = complete(options.translation, pair.manifest.decoding)
             if options.trace:
-                options = at_each_step(options, pair.manifest.attention)
+                options = with_explicit_head(options, pair.manifest.attention)
             limit = limit_for(options, pair.manifest.attention, most_weights, self.name)
             selected = select_weights(options, pair.manifest.attention, self.name)
             selection = replace(selected, limit=limit, member=pair.member)
             self.check_room(deadline)  # before any work on the text: a refusal must cost next to nothing
-            forcing = Forcing(pair, search, deadline, selection)
+            forcing = GivenTranslations(pair, search, deadline, selection)
             ids = await pair.timed("tokenize", len(text), lambda: forcing.check_side(text))
             if options.kind == "encoder":  # other views are checked after the translation
                 check_size(limit, len(ids), 0)
@@ -159,13 +159,13 @@ class Translator:
         """Score given translations (source, target) without splitting them; raise the errors of `attention`."""
         async with self.model.use(self._pair, deadline) as pair:
             options = complete(TranslationOptions(length_penalty=length_penalty), pair.manifest.decoding)
-            forcing = Forcing(pair, options, deadline, pair.wanted)
+            forcing = GivenTranslations(pair, options, deadline, pair.wanted)
             size = sum(len(text) for texts in pairs for text in texts)
             given = await pair.timed("tokenize", size, lambda: [forcing.of_text(*texts) for texts in pairs])
             return await forcing.score(given)
 
 
-def _maps(pair: LoadedPair, text: str, translation: Translation, options: AttentionOptions) -> list[AttentionMap]:
+def _maps(pair: PairModel, text: str, translation: Translation, options: AttentionOptions) -> list[AttentionMap]:
     """Return the map of each sentence."""
     texts, begin, members = (text, translation.text), pair.tokenizers.target.begin_token(), pair.info.members
     shown = [build_map(texts, detail, options, begin, pair.align, pair.info) for detail in translation.sentences]

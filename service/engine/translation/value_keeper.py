@@ -18,10 +18,10 @@ from service.engine.text.segmentation import cut_at_values
 from service.engine.text.stand_in_step import LATER_READINGS, TermReading
 from service.engine.text.tokenizer import Tokenizers
 from service.engine.thread_pools import if_many, map_if_many
-from service.engine.translation.translated import Translated
+from service.engine.translation.translated import TranslatedSentence
 from service.engine.types import TranslationOptions
 
-Translate = Callable[[Sequence[Reading], TranslationOptions], Awaitable[list[Translated]]]
+Translate = Callable[[Sequence[Reading], TranslationOptions], Awaitable[list[TranslatedSentence]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,16 @@ class ValueKeeper:
     segmentation: SegmentationOptions
     translate: Translate
 
-    async def keep(self, results: Sequence[Translated], options: TranslationOptions) -> list[list[Translated]]:
+    async def keep(
+        self, results: Sequence[TranslatedSentence], options: TranslationOptions
+    ) -> list[list[TranslatedSentence]]:
         """Return for each result one with every value; several if the sentence was cut for that."""
         kept, wrong = await self.search(results, options)
         return await self._copy(kept, wrong, options) if wrong else [[result] for result in kept]
 
     async def search(
-        self, results: Sequence[Translated], options: TranslationOptions
-    ) -> tuple[list[Translated], list[int]]:
+        self, results: Sequence[TranslatedSentence], options: TranslationOptions
+    ) -> tuple[list[TranslatedSentence], list[int]]:
         """Return results, wrong ones replaced by those of later searches, and the numbers of those that stay wrong."""
         kept = [replace(result, values="search") if result.sentence.values else result for result in results]
         wrong = await self._wrong(kept, range(len(kept)), options)
@@ -49,7 +51,7 @@ class ValueKeeper:
         return kept, wrong
 
     async def _wrong(
-        self, results: Sequence[Translated], numbers: Sequence[int], options: TranslationOptions
+        self, results: Sequence[TranslatedSentence], numbers: Sequence[int], options: TranslationOptions
     ) -> list[int]:
         """Return the numbers of the results that lack values, or have words that were made of stand-ins."""
         work = _work([results[number].sentence for number in numbers], options)
@@ -58,7 +60,7 @@ class ValueKeeper:
         )
 
     async def _search_again(
-        self, kept: list[Translated], wrong: Sequence[int], options: TranslationOptions, terms: TermReading
+        self, kept: list[TranslatedSentence], wrong: Sequence[int], options: TranslationOptions, terms: TermReading
     ) -> None:
         """Replace wrong results by those of another search, in which the model reads something else for values."""
         if not wrong:
@@ -81,8 +83,8 @@ class ValueKeeper:
         await if_many(_work(sentences, options), put_right_ones)
 
     async def _copy(
-        self, kept: Sequence[Translated], lost: Sequence[int], options: TranslationOptions
-    ) -> list[list[Translated]]:
+        self, kept: Sequence[TranslatedSentence], lost: Sequence[int], options: TranslationOptions
+    ) -> list[list[TranslatedSentence]]:
         """Cut the sentences that still lack values or hold remains, and translate the parts between the values."""
         sentences = [kept[number].sentence for number in lost]
         cut_one = partial(cut_at_values, tokenizers=self.tokenizers, segmentation=self.segmentation)
@@ -100,13 +102,13 @@ class ValueKeeper:
             for number, result in enumerate(kept)
         ]
 
-    def _given(self, sentence: Reading, term: str) -> Translated:
+    def _given(self, sentence: Reading, term: str) -> TranslatedSentence:
         """Return a target term as the translation of its own sentence."""
         ids = self.tokenizers.target.word(term)
         zeros = (0.0,) * len(ids)
-        return Translated(sentence, (Hypothesis(ids, zeros, 0.0, "length"),), (), values="copied")
+        return TranslatedSentence(sentence, (Hypothesis(ids, zeros, 0.0, "length"),), (), values="copied")
 
-    def _lacks_values(self, result: Translated) -> bool:
+    def _lacks_values(self, result: TranslatedSentence) -> bool:
         return not result.sentence.keeps_values(result.ids, self.tokenizers.target)
 
 

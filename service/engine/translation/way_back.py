@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from service.engine.jobs import MAX_BEAM_SIZE, Hypothesis, ScoringRequest, SentenceResult, WeightSelection
 from service.engine.scheduling.interface import run_scoring
 from service.engine.text.reading import Reading
-from service.engine.translation.loaded_pair import LoadedPair
+from service.engine.translation.pair_model import PairModel
 from service.engine.types import BackScores, TranslationOptions
 
 WEIGHT = 0.2  # of the way back: nats a token of the source, beside nats a token of the translation
@@ -26,7 +26,7 @@ def widened(options: TranslationOptions) -> TranslationOptions:
 class WayBack:
     """Puts the best hypothesis of each sentence first, and scores it if weights are wanted."""
 
-    pair: LoadedPair
+    pair: PairModel
     back: BackScores
     deadline: float | None
     wanted: WeightSelection | None

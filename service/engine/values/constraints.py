@@ -28,7 +28,7 @@ class Form(NamedTuple):
     inside: bool
 
 
-class Place(NamedTuple):
+class PlacedValue(NamedTuple):
     """A value in a translation: its number, and the range of its tokens."""
 
     value: int
@@ -56,15 +56,15 @@ class ValueConstraints:
         return tuple(sorted({token for forms in self.forms for form in forms for token in form.tokens}))
 
 
-def places_of(constraints: ValueConstraints, ids: Sequence[int]) -> tuple[Place, ...] | None:
+def places_of(constraints: ValueConstraints, ids: Sequence[int]) -> tuple[PlacedValue, ...] | None:
     """Return where a translation holds each value exactly once, in the order of its tokens; None if it does not."""
     return _places_of(constraints, tuple(ids))
 
 
 @functools.lru_cache(maxsize=512)  # the choice among hypotheses and the text of the translation ask the same
-def _places_of(constraints: ValueConstraints, ids: tuple[int, ...]) -> tuple[Place, ...] | None:
+def _places_of(constraints: ValueConstraints, ids: tuple[int, ...]) -> tuple[PlacedValue, ...] | None:
     digits, _, _ = _token_sets(constraints.classes)
-    places: dict[int, Place] = {}
+    places: dict[int, PlacedValue] = {}
     at = 0
     while at < len(ids):
         here = _values_at(constraints, ids, at)
@@ -80,17 +80,17 @@ def _places_of(constraints: ValueConstraints, ids: tuple[int, ...]) -> tuple[Pla
     return tuple(places.values()) if len(places) == len(constraints.forms) else None
 
 
-def _values_at(constraints: ValueConstraints, ids: tuple[int, ...], first: int) -> list[Place]:
+def _values_at(constraints: ValueConstraints, ids: tuple[int, ...], first: int) -> list[PlacedValue]:
     """Return the values one of whose forms stands at a token, in their order."""
     _, openers, continuing = _token_sets(constraints.classes)
     opened = first == 0 or ids[first - 1] in openers
-    places: list[Place] = []
+    places: list[PlacedValue] = []
     for number, form in _forms_by_token(constraints).get(ids[first], ()):
         end = first + len(form.tokens)
         is_word = constraints.whole_words[number] or constraints.is_soft(number)
         continued = is_word and end < len(ids) and ids[end] in continuing
         if ids[first:end] == form.tokens and (opened or not form.inside) and not continued:
-            places.append(Place(number, first, end))
+            places.append(PlacedValue(number, first, end))
     return places
 
 

@@ -30,7 +30,7 @@ from service.engine import (
     require_running,
 )
 from service.engine_process.client.lifecycle import MODEL, SHOWN, Event, ModelStage
-from service.engine_process.protocol import EventReport, Score, StatusReport, Stop, Translate
+from service.engine_process.protocol import EventReport, ScoreGiven, StatusReport, Stop, Translate
 
 if TYPE_CHECKING:
     from service.engine_process.client.engine_process import EngineProcess
@@ -116,7 +116,7 @@ class RemoteWorker:
             self._on_event(RequestRejected(self.name, Overloaded.code))
             raise overloaded(self.name, self._status.queue.seconds)
         number, future = self._process.pending.open(self.number)
-        self._process.post(Score(self.number, number, job), number)
+        self._process.post(ScoreGiven(self.number, number, job), number)
         return future
 
     def handle(self, message: EventReport | StatusReport) -> bool:

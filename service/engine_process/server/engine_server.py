@@ -69,7 +69,7 @@ class EngineServer:
         match message:
             case protocol.Translate(owner, numbers, jobs):
                 self._accept(numbers, lambda: self._worker(owner).submit_all(jobs, numbers))
-            case protocol.Score(owner, number, job):
+            case protocol.ScoreGiven(owner, number, job):
                 self._accept((number,), lambda: [self._worker(owner).submit_scoring(job, number)])
             case protocol.Cancel(owner, number):
                 if worker := self._workers.get(owner):

@@ -7,7 +7,7 @@ import pytest
 
 from service.api.errors import ApiError
 from service.api.middleware import bodies as module
-from service.api.middleware.bodies import LARGE, Bodies, Turns
+from service.api.middleware.bodies import LARGE, Bodies, LargeBodyQueue
 from tests.support.polling import PATIENCE
 
 
@@ -16,14 +16,14 @@ def order() -> list[str]:
     return []
 
 
-async def begin(own: Turns, order: list[str], name: str, size: int) -> None:
+async def begin(own: LargeBodyQueue, order: list[str], name: str, size: int) -> None:
     own.arrived()
     await own.take(size)
     order.append(name)
 
 
 async def test_a_large_request_lets_later_small_ones_pass(order: list[str]) -> None:
-    own = Turns()
+    own = LargeBodyQueue()
     waiting = asyncio.create_task(begin(own, order, "large", LARGE))
     for number in range(5):
         await asyncio.sleep(0)
@@ -33,7 +33,7 @@ async def test_a_large_request_lets_later_small_ones_pass(order: list[str]) -> N
 
 
 async def test_only_one_large_request_begins_in_a_round(order: list[str]) -> None:
-    own = Turns()
+    own = LargeBodyQueue()
     tasks = [asyncio.create_task(begin(own, order, str(number), LARGE)) for number in range(8)]
     most = 0
     while not all(task.done() for task in tasks):
@@ -48,7 +48,7 @@ async def test_a_large_request_begins_at_last_where_others_arrive_all_the_time(
     order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LONGEST_WAIT", 0.01)
-    own = Turns()
+    own = LargeBodyQueue()
     waiting = asyncio.create_task(begin(own, order, "large", LARGE))
     async with asyncio.timeout(PATIENCE):
         while not waiting.done():
@@ -59,7 +59,7 @@ async def test_a_large_request_begins_at_last_where_others_arrive_all_the_time(
 
 async def test_a_large_request_begins_after_a_few_rounds_without_an_arrival(order: list[str]) -> None:
     """The event loop is busy as long as it waits."""
-    waiting = asyncio.create_task(begin(Turns(), order, "large", LARGE))
+    waiting = asyncio.create_task(begin(LargeBodyQueue(), order, "large", LARGE))
     rounds = 0
     while not waiting.done():
         await asyncio.sleep(0)
@@ -68,7 +68,7 @@ async def test_a_large_request_begins_after_a_few_rounds_without_an_arrival(orde
 
 
 async def test_a_client_that_leaves_costs_no_turn(order: list[str]) -> None:
-    own = Turns()
+    own = LargeBodyQueue()
     first, second = (asyncio.create_task(begin(own, order, name, LARGE)) for name in ("first", "second"))
     await asyncio.sleep(0)
     first.cancel()

@@ -7,7 +7,13 @@ import pytest
 
 from service.bundle.manifest import AlignmentHead, AttentionSize, AttentionSpec
 from service.engine.attention import alignment
-from service.engine.attention.selection import check_size, limit_for, relocated, select_weights, selected_scores
+from service.engine.attention.selection import (
+    alignment_head_in_result,
+    check_size,
+    limit_for,
+    select_weights,
+    selected_scores,
+)
 from service.engine.errors import InvalidOption, TooManyWeights
 from service.engine.jobs import WeightSelection
 from service.engine.types import AttentionOptions, Token
@@ -27,7 +33,11 @@ def test_only_the_aligning_head_comes_back_by_default() -> None:
     np.testing.assert_array_equal(result.cross_attention, every.cross_attention[1:, :1])
     assert (result.encoder_attention, result.decoder_attention, result.selected) == (None, None, None)
     assert result.cross_attention.base is None  # nothing keeps the whole alive
-    assert (relocated(SPEC.align).layer, relocated(SPEC.align).head, relocated(SPEC.align).step) == (0, 0, "consume")
+    assert (
+        alignment_head_in_result(SPEC.align).layer,
+        alignment_head_in_result(SPEC.align).head,
+        alignment_head_in_result(SPEC.align).step,
+    ) == (0, 0, "consume")
     assert selected_scores(every, None) is every
 
 

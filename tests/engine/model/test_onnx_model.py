@@ -20,7 +20,7 @@ from service.engine.model.batching import RUN_TOKENS, group_by_length, pad_batch
 from service.engine.model.binding import Binding
 from service.engine.model.device import ModelSettings
 from service.engine.model.onnx_model import OnnxModel, load_model
-from service.engine.scheduling.batch import Batch
+from service.engine.scheduling.batch import RunningBatch
 from tests.support.decoding import decode
 from tests.support.fake_model import ScriptedModel
 from tests.support.toy_onnx import sentences, toy_rule, write_toy_bundle
@@ -60,7 +60,7 @@ def test_an_empty_lane_gives_large_buffers_back(model: OnnxModel, monkeypatch: p
 
 def test_dropping_sentences_leaves_the_others_alone(model: OnnxModel) -> None:
     jobs = jobs_of(9, 3, SearchOptions(4, max_length=50, prefix=(5,) * 30))
-    batch: Batch[int] = Batch(model, 4)
+    batch: RunningBatch[int] = RunningBatch(model, 4)
     batch.join(model.encode([job.source_ids for job in jobs]), range(9), list(enumerate(jobs)))
     for _ in range(10):
         assert batch.step() == []

@@ -6,7 +6,7 @@ import pytest
 
 from service.engine.text.draft import Draft
 from service.engine.text.short_strings import in_small_letters, is_short_line, may_be_short, short_string
-from service.engine.text.tokenizer import Decoded
+from service.engine.text.tokenizer import DecodedText
 from service.engine.types import Token
 from service.engine.values.finder import ValueRules, find_values
 
@@ -38,7 +38,7 @@ def written(text: str, translation: str, target: str = "fr") -> str:
     tokens = [Token(9, word, word, start, end) for word, start, end in words]
     tokens.append(Token(2, "</s>", "", len(translation), len(translation), "</s>"))
     values = tuple((value.start, value.end) for value in find_values(translation, ValueRules("en", target)))
-    decoded = known_short(text, target=target).style.write(Decoded(translation, tuple(tokens), values), shift=5)
+    decoded = known_short(text, target=target).style.write(DecodedText(translation, tuple(tokens), values), shift=5)
     assert all(decoded.text[token.start - 5 : token.end - 5] == token.text for token in decoded.tokens)
     return decoded.text
 

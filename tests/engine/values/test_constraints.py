@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.engine.values.constraints import Form, Place, ValueConstraints, places_of
+from service.engine.values.constraints import Form, PlacedValue, ValueConstraints, places_of
 from tests.support.value_constraints import ENDING, EOS, OPENER, VOCABULARY, WORD, classes, constraints
 
 
@@ -31,11 +31,11 @@ def test_each_value_is_found_once_and_whole(
     values: ValueConstraints, ids: list[int], places: list[tuple[int, int, int]] | None
 ) -> None:
     found = places_of(values, ids)
-    assert found == (None if places is None else tuple(Place(*each) for each in places))
+    assert found == (None if places is None else tuple(PlacedValue(*each) for each in places))
 
 
 def test_a_value_within_a_word_follows_an_opening_token_only() -> None:
     values = ValueConstraints(((Form((10, 15), False), Form((16, 15), True)),), (True,), True, classes())
-    assert places_of(values, [OPENER, 16, 15, EOS]) == (Place(0, 1, 3),)
+    assert places_of(values, [OPENER, 16, 15, EOS]) == (PlacedValue(0, 1, 3),)
     assert places_of(values, [WORD, 16, 15, EOS]) is None
     assert values.tokens == (10, 15, 16)

@@ -9,7 +9,7 @@ import pytest
 from tests.training.commands import lines
 from training.alignment.eflomal import align_both_ways, gold_line, grow_diagonal, silver, split_words
 from training.alignment.gold import AlignmentError, Gold, Links, alignment_error_rate, read_gold
-from training.alignment.head_search import Sample, describe, find_links, rank_heads
+from training.alignment.head_search import AlignedPair, describe, find_links, rank_heads
 
 
 def linked(*pairs: tuple[int, int]) -> Links:
@@ -22,7 +22,7 @@ def test_error_rate_by_hand() -> None:
         assert alignment_error_rate([linked(*links)], gold) == pytest.approx(rate)
 
 
-def planted(step_shift: int, words: int = 5) -> Sample:
+def planted(step_shift: int, words: int = 5) -> AlignedPair:
     """Two layers of two heads; layer 1, head 0 knows the reversed alignment, one row later if shifted."""
     random = np.random.default_rng(words)
     attention = random.dirichlet(np.ones(words + 1), (2, 2, words + 1)).astype(np.float32) * 0.5
@@ -30,7 +30,7 @@ def planted(step_shift: int, words: int = 5) -> Sample:
         attention[1, 0, target + step_shift, words - 1 - target] += 1
     groups = [[i] for i in range(words)]
     truth = frozenset((words - 1 - t, t) for t in range(words))
-    return Sample(attention, groups, groups, Gold(truth, truth))
+    return AlignedPair(attention, groups, groups, Gold(truth, truth))
 
 
 @pytest.mark.parametrize(("shift", "step"), [(0, "produce"), (1, "consume")])
@@ -47,7 +47,7 @@ def test_the_head_that_knows_is_found_with_its_step(shift: int, step: str) -> No
 
 def test_a_threshold_is_chosen_when_doubtful_links_are_wrong() -> None:
     attention = np.array([[0.9, 0.1, 0.0], [0.35, 0.25, 0.4]], np.float32)[None, None]
-    sample = Sample(attention, [[0], [1]], [[0], [1]], Gold(linked((0, 0)), linked((0, 0))))
+    sample = AlignedPair(attention, [[0], [1]], [[0], [1]], Gold(linked((0, 0)), linked((0, 0))))
     best = rank_heads([sample])[0]
     assert best.aer == 0
     assert best.threshold is not None

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto
 
 from training.export.graphs.builder import GraphBuilder
-from training.export.graphs.precision import Int8Arithmetic, Operand, Plan, Range
+from training.export.graphs.precision import Calibration, Int8Arithmetic, Operand, QuantisedRange
 from training.export.parameters import Floats, Matrix, Parameters
 from training.export.quantise import (
     WEIGHT_LIMIT,
@@ -49,7 +49,9 @@ def test_a_range_suits_its_values() -> None:
     assert {choose_range(heavy * size, symmetric=True).zero for size in (0.01, 5)} == {128}
 
 
-def _product(matrix: Matrix, samples: dict[str, Floats], plan: Plan, folder: Path) -> onnxruntime.InferenceSession:
+def _product(
+    matrix: Matrix, samples: dict[str, Floats], plan: Calibration, folder: Path
+) -> onnxruntime.InferenceSession:
     """Return a graph that multiplies what the samples are examples of with a matrix."""
     store = quantised_store(Parameters({"matrix": matrix}), {"matrix": tuple(samples)}, samples, plan, "weights.bin")
     graph = GraphBuilder("product", store)
@@ -72,7 +74,7 @@ def test_a_quantised_product_is_close(by_row: bool, tmp_path: Path) -> None:
     bias = RANDOM.normal(size=48).astype(np.float32)
     matrix = Matrix(RANDOM.normal(size=(64, 48)).astype(np.float32), bias)
     samples = {"x": RANDOM.normal(size=(200, 64)).astype(np.float32)}
-    plan = Plan({"x": choose_range(samples["x"], False)}, frozenset({"matrix"} if by_row else ()))
+    plan = Calibration({"x": choose_range(samples["x"], False)}, frozenset({"matrix"} if by_row else ()))
     session = _product(matrix, samples, plan, tmp_path)
     result = run(session, {"x": samples["x"]})["result"]
     assert _relative(result, samples["x"] @ matrix.weight + bias) < 0.02
@@ -101,7 +103,10 @@ def test_a_product_that_loses_too_much_gets_a_scale_for_each_row() -> None:
 def test_graphs_share_nothing_but_weights() -> None:
     """One arithmetic builds many graphs, and Python gives a new one the address of one that is gone."""
     samples = {"x": np.ones((2, 4), np.float32)}
-    parameters, plan = Parameters({"matrix": Matrix(np.ones((4, 2), np.float32))}), Plan({"x": Range(1.0, 0)})
+    parameters, plan = (
+        Parameters({"matrix": Matrix(np.ones((4, 2), np.float32))}),
+        Calibration({"x": QuantisedRange(1.0, 0)}),
+    )
     store = quantised_store(parameters, {"matrix": ("x",)}, samples, plan, "w")
     arithmetic = Int8Arithmetic(plan)
     for _ in range(20):

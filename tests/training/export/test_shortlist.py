@@ -6,7 +6,7 @@ import numpy as np
 
 from service.bundle.vocabulary import BOS, EOS, PAD
 from training.data.dataset import EncodedPairs, Side
-from training.export.shortlist import Shortlist, Sizes, learn_shortlist
+from training.export.shortlist import ListSizes, Shortlist, learn_shortlist
 
 WORDS = 40
 FIRST, OTHER = 3, 3 + WORDS  # source word i is written FIRST + i, its translation OTHER + i
@@ -27,12 +27,12 @@ def corpus(count: int) -> EncodedPairs:
     return EncodedPairs(side([[FIRST + word for word in sentence] for sentence in words]), side(translations))
 
 
-def learn(sizes: Sizes) -> Shortlist:
+def learn(sizes: ListSizes) -> Shortlist:
     return learn_shortlist([corpus(600)], [1.0], VOCABULARY, sizes)
 
 
 def test_a_word_calls_for_its_translation_and_itself_and_what_most_sentences_use_is_always_allowed() -> None:
-    found = learn(Sizes(always=2, each=4, least=0.05))
+    found = learn(ListSizes(always=2, each=4, least=0.05))
     for word in range(WORDS):
         assert {FIRST + word, OTHER + word} <= set(found.likely[FIRST + word].tolist())
     assert found.always.tolist() == [EOS, ENDING]
@@ -40,13 +40,13 @@ def test_a_word_calls_for_its_translation_and_itself_and_what_most_sentences_use
 
 
 def test_neither_padding_nor_the_start_may_be_produced() -> None:
-    found = learn(Sizes(always=VOCABULARY, each=VOCABULARY, least=0.0))
+    found = learn(ListSizes(always=VOCABULARY, each=VOCABULARY, least=0.0))
     assert not {PAD, BOS} & set(found.always.tolist())
     assert BOS not in np.delete(found.likely, BOS, axis=0)
 
 
 def test_the_likeliest_come_first_no_list_is_longer_than_asked_and_the_same_pairs_teach_the_same() -> None:
-    found, again = (learn(Sizes(always=1, each=3, least=0.0)) for _ in range(2))
+    found, again = (learn(ListSizes(always=1, each=3, least=0.0)) for _ in range(2))
     assert found.likely.shape == (VOCABULARY, 3)
     assert all(OTHER + word in found.likely[FIRST + word] for word in range(WORDS))
     assert np.array_equal(found.always, again.always)

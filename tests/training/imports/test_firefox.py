@@ -23,7 +23,7 @@ from tests.training.imports.firefox_models import StudentFolder, student_folder
 from tests.training.imports.toy_text import ENGLISH, FRENCH
 from training.data.batching import collate
 from training.export.dequantise import dequantise_bundle
-from training.export.graphs.precision import Plan, Range
+from training.export.graphs.precision import Calibration, QuantisedRange
 from training.imports.bundle import ImportOptions, write_import
 from training.imports.check import served_translations
 from training.imports.firefox import read_firefox
@@ -166,7 +166,7 @@ def test_a_product_without_a_multiplier_of_its_input_has_a_scale_for_every_row(q
     products = {each: (each,) for each in (name, other)}
     activations = {each: number for each, number in model.intgemm.activations.items() if each != name}
     plan = replace(model.intgemm, activations=activations).plan(
-        Plan({each: Range(1.0, 3) for each in products}, frozenset([other])), products
+        Calibration({each: QuantisedRange(1.0, 3) for each in products}, frozenset([other])), products
     )
     assert plan.by_row == {name}
     assert plan.ranges[other].scale == pytest.approx(1 / 20)

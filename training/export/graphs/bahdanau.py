@@ -7,7 +7,7 @@ from training.export.graphs.builder import Axes, GraphBuilder
 from training.export.graphs.network import Attention, NetworkGraphs, Scores, Step
 from training.export.graphs.precision import Arithmetic, Operand
 from training.export.graphs.recurrent_attention import RecurrentAttention, Source
-from training.export.graphs.recurrent_encoders import Cell, advance, encode
+from training.export.graphs.recurrent_encoders import RecurrentCell, advance, encode
 from training.export.layouts import SOURCE, STATE, TARGET, TRANSITION
 from training.recipe import BahdanauConfig
 
@@ -87,7 +87,7 @@ class BahdanauGraphs(NetworkGraphs):
     ) -> tuple[str, list[str], str]:
         """Return one step: embedded [N, E] → context [N, M], next states, weights [B, K, S]; ``step``: its number."""
         depth = self.config.decoder_layers
-        units, gates = self.config.decoder_hidden, Cell.gates(self.config)
+        units, gates = self.config.decoder_hidden, RecurrentCell.gates(self.config)
         word = self.arithmetic.operand(graph, "embedded", embedded)
         if self.config.conditional:
             state = [self._transition(graph, word, state[0])]
@@ -104,7 +104,7 @@ class BahdanauGraphs(NetworkGraphs):
                 gated = self.arithmetic.product(graph, f"decoder.{layer}.hidden", operand)
             inputs = self.arithmetic.product(graph, f"decoder.{layer}.input", *operands)
             kept = state[depth + layer] if self.config.cell == "lstm" else ""
-            following = advance(graph, Cell(self.config.cell, units), (inputs, gated), (state[layer], kept))
+            following = advance(graph, RecurrentCell(self.config.cell, units), (inputs, gated), (state[layer], kept))
             hidden.append(following[0])
             cells += following[1:]
             operands = [self.arithmetic.operand(graph, f"hidden_{layer}", following[0])]
@@ -115,7 +115,7 @@ class BahdanauGraphs(NetworkGraphs):
         operand = self.arithmetic.operand(graph, "transition", state)
         inputs = self.arithmetic.product(graph, TRANSITION["ih"], word)
         gated = self.arithmetic.product(graph, TRANSITION["hh"], operand)
-        return advance(graph, Cell("gru", self.config.decoder_hidden), (inputs, gated), (state, ""))[0]
+        return advance(graph, RecurrentCell("gru", self.config.decoder_hidden), (inputs, gated), (state, ""))[0]
 
     def _scan_targets(
         self, graph: GraphBuilder, embedded: str, state: list[str], source: Source

@@ -66,7 +66,7 @@ def shifted_right(graph: GraphBuilder, target: str) -> str:
     return graph.op("Concat", first, rest, axis=1)
 
 
-class Target(NamedTuple):
+class ForcedTarget(NamedTuple):
     """The target that forced decoding scores."""
 
     ids: str
@@ -83,7 +83,7 @@ class Hidden(NamedTuple):
     width: int
 
 
-def forced_outputs(graph: GraphBuilder, hidden: Hidden, target: Target, output: Output) -> None:
+def forced_outputs(graph: GraphBuilder, hidden: Hidden, target: ForcedTarget, output: Output) -> None:
     """Add the outputs of scoring: log-probability and rank of every target token [B, T]; 0 in the padding.
 
     The output layer runs over a few positions at a time: over all at once, the logits of
@@ -118,7 +118,7 @@ def score(graph: GraphBuilder, logits: str, ids: str) -> list[str]:
     return [chosen, graph.op("ReduceSum", better, graph.integers(-1), keepdims=1)]
 
 
-def _output_scores(graph: GraphBuilder, scored: Sequence[str], target: Target) -> None:
+def _output_scores(graph: GraphBuilder, scored: Sequence[str], target: ForcedTarget) -> None:
     shape = graph.op("Shape", target.ids)
     logprobs, better = (graph.op("Reshape", tensor, shape) for tensor in scored)
     ranks = graph.op("Cast", graph.op("Add", better, graph.constant(np.array(1, np.float32))), to=INT64)

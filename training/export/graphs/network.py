@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import NamedTuple
 
-from service.bundle.scores import SCORES, Score
+from service.bundle.scores import SCORES, AttentionScore
 from training.export.graphs.blocks import (
     FLOAT,
     INT32,
     INT64,
     SITE,
     Arrays,
+    ForcedTarget,
     Hidden,
     OutputLayer,
-    Target,
     forced_outputs,
 )
 from training.export.graphs.builder import GraphBuilder
@@ -25,7 +25,7 @@ Attention = dict[str, tuple[str, list[str | int]]]
 """Attention weights in the graph's float type, and their axes, by the name of the output."""
 
 
-Scores = dict[str, Score]
+Scores = dict[str, AttentionScore]
 """How scores are computed, by kind of attention."""
 GRAPH_KINDS = ("encoder", "decoder", "forced")
 
@@ -114,7 +114,7 @@ class NetworkGraphs(ABC):
     def forced(self, graph: GraphBuilder) -> None:
         """Build forced decoding: source and whole target at once, with every attention weight."""
         source, lengths = graph.input("source", INT64, ["B", "S"]), graph.input("source_lengths", INT64, ["B"])
-        target = Target(graph.input("target", INT64, ["B", "T"]), graph.input("target_lengths", INT64, ["B"]))
+        target = ForcedTarget(graph.input("target", INT64, ["B", "T"]), graph.input("target_lengths", INT64, ["B"]))
         hidden, attention = self._forced(graph, source, lengths, target.ids)
         hidden = self.arithmetic.operand(graph, SITE, hidden).tensor
         forced_outputs(graph, Hidden(hidden, self.arithmetic.dtype, self.output.width), target, self.output.logits)

@@ -26,7 +26,7 @@ class Norm(NamedTuple):
     epsilon: float
 
 
-class Range(NamedTuple):
+class QuantisedRange(NamedTuple):
     """The quantisation of a site's numbers to uint8: ``q = round(x / scale) + zero``."""
 
     scale: float
@@ -36,10 +36,10 @@ class Range(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Calibration:
     """The result of calibration."""
 
-    ranges: dict[str, Range]
+    ranges: dict[str, QuantisedRange]
     """For every site."""
     by_row: frozenset[str] = frozenset()
     """Products whose input gets a scale for every row, because a fixed one loses too much."""
@@ -165,7 +165,7 @@ class Int8Arithmetic(Arithmetic):
     Scales of activations are constants from calibration or, where that loses too much, one for each row.
     """
 
-    def __init__(self, plan: Plan, always: Tokens | None = None, lists: bool = True) -> None:
+    def __init__(self, plan: Calibration, always: Tokens | None = None, lists: bool = True) -> None:
         super().__init__()
         self._plan, self.always, self.lists = plan, always, lists and always is not None
 
@@ -194,7 +194,7 @@ class Int8Arithmetic(Arithmetic):
             graph.root.note(f"{name}.rows", str(graph.store.offset(f"{name}.rows")))
         # The parts have one zero point; their different scales are folded into the rows of the matrix.
         factor = ranges[0].scale if len(parts) == 1 else 1.0
-        return self._multiply(graph, joined, weight, Range(factor, ranges[0].zero), scale, bias)
+        return self._multiply(graph, joined, weight, QuantisedRange(factor, ranges[0].zero), scale, bias)
 
     def _shifted(self, graph: GraphBuilder, name: str, operand: Operand, by: float) -> str:
         """Multiply as intgemm does, in its order: the bias takes back what was added to the input."""
@@ -237,7 +237,9 @@ class Int8Arithmetic(Arithmetic):
         scale = graph.op("Mul", rows[1], self.number(graph, site.scale * factor))
         bias = graph.op("Div", rows[2], scale)
         unit = self.number(graph, 1.0)
-        return graph.op("Mul", self._multiply(graph, quantised, weight, Range(1.0, site.zero), unit, bias), scale)
+        return graph.op(
+            "Mul", self._multiply(graph, quantised, weight, QuantisedRange(1.0, site.zero), unit, bias), scale
+        )
 
     def columns(self, graph: GraphBuilder, table: str, site: str, factor: float) -> tuple[str, str]:
         """Return scale and bias [V], which turn ``integers`` into logits, computed when the graph is loaded.
@@ -259,12 +261,14 @@ class Int8Arithmetic(Arithmetic):
         quantised = self._quantise(graph, operand.tensor, self._plan.ranges[operand.site])
         return graph.op("MatMulInteger", graph.op("Reshape", quantised, shape), weight)
 
-    def _multiply(self, graph: GraphBuilder, quantised: str, weight: str, site: Range, scale: str, bias: str) -> str:
+    def _multiply(
+        self, graph: GraphBuilder, quantised: str, weight: str, site: QuantisedRange, scale: str, bias: str
+    ) -> str:
         factor, zero = self.number(graph, site.scale), graph.constant(np.array(site.zero, np.uint8))
         inputs = [quantised, weight, factor, scale, zero, ""] + ([bias] if bias else [])
         return graph.fused("MatMulIntegerToFloat", *inputs)
 
-    def _quantise(self, graph: GraphBuilder, tensor: str, site: Range) -> str:
+    def _quantise(self, graph: GraphBuilder, tensor: str, site: QuantisedRange) -> str:
         key = ("quantised", tensor, site)
         if key not in graph.made:
             scale, zero = self.number(graph, site.scale), graph.constant(np.array(site.zero, np.uint8))
@@ -278,8 +282,8 @@ class Int8Arithmetic(Arithmetic):
         step = graph.op("Mul", highest, self.number(graph, 1 / 127))
         safe = graph.op("Max", step, self.number(graph, 1e-12))
         scaled = graph.op("Div", tensor, safe)
-        quantised = self._quantise(graph, scaled, Range(1.0, 128))
-        result = self._multiply(graph, quantised, weight, Range(1.0, 128), scale, "")
+        quantised = self._quantise(graph, scaled, QuantisedRange(1.0, 128))
+        result = self._multiply(graph, quantised, weight, QuantisedRange(1.0, 128), scale, "")
         result = graph.op("Mul", result, safe)
         return graph.op("Add", result, bias) if bias else result
 

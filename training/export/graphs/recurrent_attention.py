@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto
 
-from service.bundle.scores import Normalisation, Score, ScoreFunction
+from service.bundle.scores import AttentionScore, Normalisation, ScoreFunction
 from training.export.graphs.blocks import Arrays, valid_positions
 from training.export.graphs.builder import GraphBuilder
 from training.export.graphs.precision import Arithmetic
@@ -56,14 +56,14 @@ class RecurrentAttention:
         return arrays
 
     @property
-    def score(self) -> Score | None:
+    def score(self) -> AttentionScore | None:
         """Return how scores are computed; None: the weights are fixed."""
         if self._config.attention == "none":
             return None
         functions: dict[str, ScoreFunction] = {"additive": "additive", "scaled_dot": "scaled_dot"}
         functions |= {"dot": "dot", "general": "dot"}
         normalisations: dict[str, Normalisation] = {"local": "local", "hard": "hard"}
-        return Score(
+        return AttentionScore(
             functions.get(self._config.score, "other"),
             normalisations.get(self._config.attention, "softmax"),
             float(np.float32(self._scale)),

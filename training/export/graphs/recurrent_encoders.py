@@ -9,7 +9,7 @@ from training.export.graphs.precision import Arithmetic
 from training.recipe import BahdanauConfig
 
 
-class Cell(NamedTuple):
+class RecurrentCell(NamedTuple):
     """The kind of a recurrent cell and its size."""
 
     kind: str
@@ -21,7 +21,7 @@ class Cell(NamedTuple):
         return 3 if config.cell == "gru" else 4
 
 
-def advance(graph: GraphBuilder, cell: Cell, gates: tuple[str, str], state: tuple[str, str]) -> list[str]:
+def advance(graph: GraphBuilder, cell: RecurrentCell, gates: tuple[str, str], state: tuple[str, str]) -> list[str]:
     """Return one step of a cell: gates from input and from state [N, G · D], (hidden, cell) → new hidden (and cell)."""
     units = cell.units
     if cell.kind == "gru":
@@ -47,7 +47,7 @@ def encode_layer(
     Both directions advance in one Scan, the second one from the end. A state does not change in padding, so the
     backward direction begins with zeros at the last token of its row.
     """
-    units, gates, lstm = config.encoder_hidden, Cell.gates(config), config.cell == "lstm"
+    units, gates, lstm = config.encoder_hidden, RecurrentCell.gates(config), config.cell == "lstm"
     directions = 2 if config.bidirectional else 1
     operand = arithmetic.operand(graph, f"encoder.{layer}", values)
     inputs = graph.split(arithmetic.product(graph, f"encoder.{layer}.input", operand), [gates * units] * directions)
@@ -63,7 +63,10 @@ def encode_layer(
         state = arithmetic.operand(body, f"encoder.{layer}.state_{direction}", direction_states[0])
         hidden = arithmetic.product(body, f"encoder.{layer}.hidden_{direction}", state)
         moved = advance(
-            body, Cell(config.cell, units), (gated[direction], hidden), (direction_states[0], direction_states[-1])
+            body,
+            RecurrentCell(config.cell, units),
+            (gated[direction], hidden),
+            (direction_states[0], direction_states[-1]),
         )
         following += [body.op("Where", masks[direction], *pair) for pair in zip(moved, direction_states, strict=True)]
     hidden_now = following[::kinds]

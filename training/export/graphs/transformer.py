@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from service.bundle.scores import Score
+from service.bundle.scores import AttentionScore
 from training.export.graphs.blocks import Arrays, OutputLayer, shifted_right, valid_mask, valid_positions
 from training.export.graphs.builder import MICROSOFT, Axes, GraphBuilder
 from training.export.graphs.network import Attention, NetworkGraphs, Scores, Step
@@ -55,8 +55,8 @@ class TransformerGraphs(NetworkGraphs):
     @property
     def scores(self) -> Scores:
         """Return scaled products; with relative positions, those of the encoder have a second term."""
-        scaled = Score("scaled_dot", scale=float(np.float32(1 / math.sqrt(self.head))))
-        encoder = Score("other") if self.config.positions == "relative" else scaled
+        scaled = AttentionScore("scaled_dot", scale=float(np.float32(1 / math.sqrt(self.head))))
+        encoder = AttentionScore("other") if self.config.positions == "relative" else scaled
         return {"cross": scaled, "encoder": encoder} | ({} if self.units else {"decoder": scaled})
 
     def _encoded(self, graph: GraphBuilder, source: str, lengths: str) -> tuple[list[str], list[str]]:

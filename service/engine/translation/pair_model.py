@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from service.bundle.limits import WRAP_TOKENS
 from service.bundle.manifest import AlignmentHead, Manifest
-from service.engine.attention.selection import relocated
+from service.engine.attention.selection import alignment_head_in_result
 from service.engine.errors import InvalidOption
 from service.engine.events import CallStage, EngineEvent, EventListener, StageDone, ignore_event
 from service.engine.jobs import WeightSelection
@@ -29,7 +29,7 @@ LONG_TEXT = 500  # characters; the longest on the event loop: it takes 10 ms if 
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedPair:
+class PairModel:
     """The manifest, tokenizers and worker of a model, for one source and one target language."""
 
     manifest: Manifest
@@ -42,7 +42,7 @@ class LoadedPair:
     warm: threading.Event = field(default_factory=threading.Event)  # shared by all pairs
     member: int = 0  # of an ensemble: whose attention is returned
 
-    def with_languages(self, source_language: str, target_language: str) -> LoadedPair:
+    def with_languages(self, source_language: str, target_language: str) -> PairModel:
         """Return the model for another of its pairs; itself for a pair that it does not have."""
         info = in_languages(self.info, source_language, target_language)
         if info is self.info:
@@ -54,7 +54,7 @@ class LoadedPair:
             tokenizers=for_target(self.tokenizers, self.manifest, info.target_language),
         )
 
-    def of_member(self, name: str | None) -> LoadedPair:
+    def of_member(self, name: str | None) -> PairModel:
         """Return the pair with the attention of a member of an ensemble; None: its own. Raise InvalidOption."""
         names = [member.name for member in self.manifest.members]
         if name is None:
@@ -66,7 +66,7 @@ class LoadedPair:
         return replace(
             self,
             manifest=replace(self.manifest, attention=attention),
-            align=relocated(attention.align),
+            align=alignment_head_in_result(attention.align),
             member=names.index(name),
         )
 
@@ -110,17 +110,17 @@ def pair_of_worker(
     tokenizers: Tokenizers,
     worker: SentenceWorker,
     on_event: EventListener = ignore_event,
-) -> LoadedPair:
+) -> PairModel:
     """Return a loaded model for its first pair; longer sentences than the manifest says are wrapped."""
     limit = manifest.limits.source_tokens
     wrap_tokens = min(manifest.decoding.wrap_tokens or WRAP_TOKENS, limit)
-    return LoadedPair(
+    return PairModel(
         manifest=manifest,
         info=info,
         tokenizers=for_target(tokenizers, manifest, info.target_language),
         worker=worker,
         on_event=on_event,
-        align=relocated(manifest.attention.align),
+        align=alignment_head_in_result(manifest.attention.align),
         segmentation=SegmentationOptions(manifest.source_language, wrap_tokens, limit),
     )
 

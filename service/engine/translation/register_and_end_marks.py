@@ -29,8 +29,8 @@ from service.engine.text.registers import (
     wanted_register,
 )
 from service.engine.thread_pools import if_many, map_if_many
-from service.engine.translation.loaded_pair import LoadedPair
-from service.engine.translation.translated import Translated
+from service.engine.translation.pair_model import PairModel
+from service.engine.translation.translated import TranslatedSentence
 from service.engine.translation.value_keeper import Translate
 from service.engine.types import TranslationOptions
 
@@ -38,22 +38,22 @@ NEARLY = 0.6  # nats a token: what the other register of a sentence may cost
 SAME_VERB = 0.8  # the same, if only the form of its verb is another: "Nourrissez" for "Nourris"
 
 Result = TypeVar("Result")
-Place = tuple[list[Translated], int]  # a text, and the number of a sentence of it
+Place = tuple[list[TranslatedSentence], int]  # a text, and the number of a sentence of it
 Chosen = tuple[Place, Hypothesis, Sequence[Hypothesis]]  # the hypothesis that a sentence gets, and its others
 
 
 @dataclass(frozen=True, slots=True)
-class Rewording:
+class RegisterAndEndMarks:
     """Rewords the translations of one call; those of greedy search stay, because a stream ends as it does."""
 
-    pair: LoadedPair
+    pair: PairModel
     options: TranslationOptions  # complete
     deadline: float | None
     wanted: WeightSelection | None  # the weights that are returned of every translation; None: it is not scored
     search: Translate  # without scoring
-    translated: Callable[[Reading, SentenceResult, TranslationOptions], Translated]
+    translated: Callable[[Reading, SentenceResult, TranslationOptions], TranslatedSentence]
 
-    async def reword(self, texts: list[list[Translated]]) -> list[list[Translated]]:
+    async def reword(self, texts: list[list[TranslatedSentence]]) -> list[list[TranslatedSentence]]:
         """Change the translations of each text, in which every value has its place, and return them."""
         if has_registers(self.pair.info.target_language):
             await self._put_in_one_register(texts)
@@ -67,7 +67,7 @@ class Rewording:
     async def _if_many(self, sentences: int, work: Callable[[], Result]) -> Result:
         return await if_many(sentences * self.options.weight, work)
 
-    async def _put_in_one_register(self, texts: Sequence[list[Translated]]) -> None:
+    async def _put_in_one_register(self, texts: Sequence[list[TranslatedSentence]]) -> None:
         """Put sentences in the wanted register, or that of most of their text, where a translation in it is likely."""
         wrong = await self._if_many(sum(map(len, texts)), lambda: self._in_other_register(texts))
         if not wrong:
@@ -86,7 +86,7 @@ class Rewording:
         scores = await self._score([(group[at], best.ids) for (group, at), best, _ in chosen]) if self.wanted else None
         await self._if_many(len(chosen), lambda: self._put(chosen, scores))
 
-    def _in_other_register(self, texts: Sequence[list[Translated]]) -> list[tuple[Place, Register]]:
+    def _in_other_register(self, texts: Sequence[list[TranslatedSentence]]) -> list[tuple[Place, Register]]:
         """Return the places of sentences that show another register than the wanted one, and that one."""
         asked = self.options.formality != "default"
         wrong: list[tuple[Place, Register]] = []
@@ -103,7 +103,7 @@ class Rewording:
                     ]
         return wrong
 
-    async def _polite(self, commands: Sequence[Translated | None]) -> list[list[Hypothesis]]:
+    async def _polite(self, commands: Sequence[TranslatedSentence | None]) -> list[list[Hypothesis]]:
         """Return commands with their verbs in what may be the polite form, which the search may not have tried.
 
         Their scores are those that the search would give: it may choose from a shortlist, scoring does not.
@@ -120,7 +120,7 @@ class Rewording:
             forms.append([replace(hypothesis, score=hypothesis.score + shift) for hypothesis in scored[1:]])
         return forms
 
-    def _with_forms(self, old: Translated) -> list[tuple[int, ...]]:
+    def _with_forms(self, old: TranslatedSentence) -> list[tuple[int, ...]]:
         """Return the tokens of a command and then those of what may be its polite form; none without the latter."""
         text = old.sentence.translated(old.ids, self.pair.tokenizers.target)
         forms = polite_forms(text, self.pair.info.target_language)
@@ -128,7 +128,7 @@ class Rewording:
         return [old.ids, *read] if read else []
 
     def _in_register(
-        self, old: Translated, wide_result: Translated, forms: Sequence[Hypothesis], register: Register
+        self, old: TranslatedSentence, wide_result: TranslatedSentence, forms: Sequence[Hypothesis], register: Register
     ) -> tuple[Hypothesis, list[Hypothesis]] | None:
         """Return the likeliest hypothesis of a sentence in a register, if it is nearly as likely as the old one."""
         score, target = normalised_score(old.logprobs, penalty_of(self.options)), self.pair.tokenizers.target
@@ -139,7 +139,7 @@ class Rewording:
                 return best, [hypothesis for hypothesis in wide_result.hypotheses if hypothesis.ids != best.ids]
         return None
 
-    def _shown(self, result: Translated, ids: Sequence[int]) -> Shown:
+    def _shown(self, result: TranslatedSentence, ids: Sequence[int]) -> Shown:
         sentence, info = result.sentence, self.pair.info
         text = sentence.translated(ids, self.pair.tokenizers.target)
         return registers_of(text, info.target_language, sentence.text, info.source_language)
@@ -174,7 +174,7 @@ class Rewording:
             ]
             group[at] = replace(group[at], hypotheses=(first, *ended))
 
-    def _with_ends(self, result: Translated, ids: tuple[int, ...]) -> tuple[int, ...]:
+    def _with_ends(self, result: TranslatedSentence, ids: tuple[int, ...]) -> tuple[int, ...]:
         """Return the tokens of a hypothesis that begins and ends as its sentence; none if it stays as it is."""
         sentence, target = result.sentence, self.pair.tokenizers.target
         if ids[-1:] != (target.eos,) or len(ids) < 2 or not result.logprobs:
@@ -197,7 +197,7 @@ class Rewording:
         alike = len(ids) <= limit and sentence.translated(ids, target) == translation
         return ids if alike and sentence.keeps_values(ids, target) else ()
 
-    async def _score(self, given: Sequence[tuple[Translated, tuple[int, ...]]]) -> list[ScoringResult]:
+    async def _score(self, given: Sequence[tuple[TranslatedSentence, tuple[int, ...]]]) -> list[ScoringResult]:
         """Return the scores of the tokens that translations shall have."""
         selection, closed = self.wanted or self.pair.wanted, self.pair.tokenizers.target.closed
         requests = [ScoringRequest(old.sentence.ids, closed(ids), self.deadline, selection) for old, ids in given]

@@ -20,9 +20,9 @@ from service.engine.search.options import normalised_score, over_vocabulary, pen
 from service.engine.text.reading import Reading
 from service.engine.text.segmentation import readings
 from service.engine.text.stand_in_step import LATER_READINGS
-from service.engine.text.tokenizer import Decoded
-from service.engine.translation.loaded_pair import LoadedPair
-from service.engine.translation.translated import Translated, likeliest
+from service.engine.text.tokenizer import DecodedText
+from service.engine.translation.pair_model import PairModel
+from service.engine.translation.translated import TranslatedSentence, likeliest
 from service.engine.types import AttentionMap, AttentionOptions, SentenceDetail, TranslationOptions
 
 
@@ -32,7 +32,7 @@ class GivenPair:
 
     source_text: str
     sentence: Reading
-    target: Decoded
+    target: DecodedText
     rivals: tuple[GivenPair, ...] = ()  # the same pair in other readings of the sentence; the likeliest is taken
 
     @property
@@ -42,10 +42,10 @@ class GivenPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Forcing:
+class GivenTranslations:
     """Scores given translations."""
 
-    pair: LoadedPair
+    pair: PairModel
     options: TranslationOptions  # complete
     deadline: float | None
     wanted: WeightSelection
@@ -86,7 +86,7 @@ class Forcing:
         languages = info.source_language, info.target_language
         read = sentence.read_target(target_text[start:end], tokenizer, languages)
         tokens = tuple(replace(token, start=token.start + start, end=token.end + start) for token in read.tokens)
-        return self._checked(GivenPair(text, sentence, Decoded(target_text, tokens)))
+        return self._checked(GivenPair(text, sentence, DecodedText(target_text, tokens)))
 
     def of_ids(self, text: str, target_text: str | None, options: AttentionOptions) -> GivenPair:
         """Return a sentence with the tokens of a path to its translation; raise InvalidOption for impossible ones."""
@@ -101,7 +101,7 @@ class Forcing:
         for sentence in (reading for part in self._readings(text) for reading in part.readings):
             before, after = text[: sentence.start], text[sentence.end :]
             located = sentence.locate(ids, tokenizer, len(before))
-            target = Decoded(before + located.text + after, located.tokens)
+            target = DecodedText(before + located.text + after, located.tokens)
             if options.source_ids in ((), sentence.ids) and target_text in (None, target.text):
                 return self._checked(GivenPair(text, sentence, target))
         raise InvalidOption(
@@ -166,7 +166,7 @@ class Forcing:
         hypothesis = over_vocabulary(Hypothesis(given.target_ids, (), 0.0, "eos"), scores, penalty_of(self.options))
         weights = alignment_weights(scores.cross_attention, self.pair.align)
         source = given.source_text, given.sentence.source_tokens(self.pair.tokenizers.source), 0
-        translated = Translated(given.sentence, (hypothesis,), hypothesis.logprobs, weights, scores)
+        translated = TranslatedSentence(given.sentence, (hypothesis,), hypothesis.logprobs, weights, scores)
         return translated.detail_of(source, (given.target.text, given.target.tokens, 0), self.pair.align.threshold)
 
 
