@@ -127,18 +127,6 @@ class Service:
         """
         return [self.registry.resolve(*leg, model) for leg in self.languages.legs(source, target)]
 
-    def failure_warnings(self, legs: Sequence[Translates]) -> list[WarningSchema]:
-        """Return a warning for each model that has failed, so that another one translates in its place."""
-        warnings = []
-        for info in (leg.info for leg in legs):
-            failed = self.registry.failed_default(info.source_language, info.target_language)
-            if failed is not None:
-                message = (
-                    f"{failed}, which translates this pair by default, has failed; {info.name} has translated instead."
-                )
-                warnings.append(warning("default_model_failed", message, model=info.name))
-        return warnings
-
     async def load_detection(self) -> None:
         """Load the language detection; if that fails, each request for it tries again."""
         try:
@@ -161,6 +149,20 @@ class Service:
 def warning(code: WarningCode, message: str, language: str | None = None, model: str | None = None) -> WarningSchema:
     """Return something that a reader of the translation should know."""
     return WarningSchema(code=code, message=message, language=language, model=model)
+
+
+def failure_warnings(legs: Sequence[Translates]) -> list[WarningSchema]:
+    """Return a warning for each model that has failed, so that another one translates in its place."""
+    return [
+        warning(
+            "default_model_failed",
+            f"{leg.failed_default}, which translates this pair by default, has failed; {leg.info.name} has translated "
+            "instead.",
+            model=leg.info.name,
+        )
+        for leg in legs
+        if leg.failed_default is not None
+    ]
 
 
 def warning_of(language: str, source: str | None) -> WarningSchema:

@@ -20,7 +20,7 @@ from service.api.checks import AUTO, served_pair
 from service.api.context import RequestContext
 from service.api.rendering import REPRESENTATIONS
 from service.api.schemas.translate import TranslateRequest
-from service.api.state import Service, warning
+from service.api.state import Service, failure_warnings, warning
 from service.detection import Guess
 from service.engine import (
     TEXT_POOL,
@@ -83,7 +83,6 @@ async def run_job(job: TranslationJob, service: Service, context: RequestContext
         is_best = (job.fields.effort or service.settings.effort) == "best"
         model = job.fields.model or (service.best_model(pair) if is_best else None)
         legs = service.legs(*pair, model)
-        failed = [] if model else service.failure_warnings(legs)
         context.record_legs([leg.info for leg in legs])
         own = [found[number] for number in numbers]
         texts = [job.texts[number] for number in numbers]
@@ -94,7 +93,7 @@ async def run_job(job: TranslationJob, service: Service, context: RequestContext
             run = partial(_translate_html if job.html else _translate_text, deadline=deadline.at)
             translations = await translate_in_legs(legs, texts, options, run, deadline.at)
         for each, translation in zip(own, translations, strict=True):
-            each.translation, each.warnings = translation, [*failed]
+            each.translation, each.warnings = translation, failure_warnings(legs)
         if options.formality != "default":
             languages = legs[-1].info.source_language, legs[-1].info.target_language
             for each in own:

@@ -37,7 +37,6 @@ from service.engine.errors import TooManyWeights as TooManyWeights
 from service.engine.errors import UnknownModel as UnknownModel
 from service.engine.errors import UnsupportedLanguage as UnsupportedLanguage
 from service.engine.errors import UnsupportedPair as UnsupportedPair
-from service.engine.events import CallStage as CallStage
 from service.engine.events import EngineEvent as EngineEvent
 from service.engine.events import EventListener as EventListener
 from service.engine.events import LoadChanged as LoadChanged

@@ -4,7 +4,7 @@ No event carries text. `model` is a bundle's name; seconds are durations; token 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from service.engine.jobs import FinishReason, sent_as_fields
@@ -73,11 +73,18 @@ class RunFailed:
 @sent_as_fields
 @dataclass(frozen=True, slots=True)
 class StageDone:
-    """A stage of the work is complete, perhaps for several calls together."""
+    """A stage of the work is complete, between two times of time.monotonic.
 
-    model: str
-    stage: str  # tokenize, encode, score, detokenize, view
-    seconds: float
+    It is a stage of one call, and reported in the call's task, or one that a thread of the engine has done for several
+    calls together. Each of these then has its part of it too, with `measured` false: its seconds were reported before.
+    """
+
+    model: str | None  # None: no model took part
+    stage: str  # accept, tokenize, queue, encode, decode, score, detokenize, view
+    began: float
+    ended: float
+    figures: Mapping[str, int] = field(default_factory=dict)  # counts
+    measured: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +106,6 @@ class SentencesLookedUp:
     misses: int  # given to the model
 
 
-@dataclass(frozen=True, slots=True)
-class CallStage:
-    """One call has completed a stage, between two times of time.monotonic; reported in the task of the call."""
-
-    name: str  # tokenize, queue, encode, decode, score, detokenize, view, stream
-    began: float
-    ended: float
-    figures: Mapping[str, int]  # counts
-    model: str | None = None  # None: no model took part
-
-
 EngineEvent = (
     StepDone
     | LoadChanged
@@ -120,7 +116,6 @@ EngineEvent = (
     | StageDone
     | Measured
     | SentencesLookedUp
-    | CallStage
 )
 
 # Called in the engine's threads, so it must be quick and must not raise.

@@ -245,11 +245,6 @@ class Registry:
         """Return why the model of `default_name` is the default, as a part of a sentence."""
         return self._served_pairs().default_reason((source, target))
 
-    def failed_default(self, source: str, target: str) -> str | None:
-        """Return the name of a pair's default if it has failed and another model translates in its place."""
-        failed = self._served_pairs().failed_default(source, target)
-        return None if failed is None else failed.name
-
     def _served_pairs(self) -> Pairs[Translator]:
         if self._pairs is None or self._pairs.served is not self._translators:
             self._pairs = Pairs(self._translators, self._settings.default_models)

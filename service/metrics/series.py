@@ -236,7 +236,8 @@ class Metrics:
                 self._gauge("rows_in_use", model).set(rows)
                 self._gauge("sentences_in_flight", model).set(sentences)
                 self._gauge("queued_sentences", model).set(queued)
-            case StageDone(model, stage, seconds):
+            case StageDone(model=str(model), stage=stage, measured=True):
+                seconds = event.ended - event.began
                 self._histogram("stage_seconds", model, stage if stage in STAGES else OTHER).observe(seconds)
             case SentenceFinished():
                 self._sentence_finished(event)

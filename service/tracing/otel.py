@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from service import __version__
-from service.engine import CallStage, EngineEvent, EventListener
+from service.engine import EngineEvent, EventListener, StageDone
 from service.logs import get_logger
 from service.tracing import TracingError
 
@@ -62,7 +62,7 @@ class OpenTelemetry:
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             yield RequestSpan(span)
 
-    def stage(self, stage: CallStage) -> None:
+    def stage(self, stage: StageDone) -> None:
         """Add a span with the stage's times to the span of its request; do nothing outside of a request."""
         if not trace.get_current_span().is_recording():
             return
@@ -70,14 +70,14 @@ class OpenTelemetry:
         if stage.model is not None:
             attributes["translucent.model"] = stage.model
         began = _wall_clock(stage.began)
-        span = self._tracer.start_span(stage.name, attributes=attributes, start_time=began)
+        span = self._tracer.start_span(stage.stage, attributes=attributes, start_time=began)
         span.end(began + round((stage.ended - stage.began) * 1e9))
 
     def listening(self, listener: EventListener) -> EventListener:
         """Return a listener that traces the stages of calls and passes every event on."""
 
         def hear(event: EngineEvent) -> None:
-            if isinstance(event, CallStage):
+            if isinstance(event, StageDone):
                 self.stage(event)
             listener(event)
 

@@ -48,7 +48,7 @@ MESSAGES = [
             StepDone("m", 8, 0.1),
             LoadChanged("m", 1, 2, 3),
             SentenceFinished("m", 1, 2, 0.3, 0.4, -0.5, "eos", -0.6, True),
-            StageDone("m", "encode", 0.5),
+            StageDone("m", "encode", 0.5, 1.0),
         )
     ),
 ]

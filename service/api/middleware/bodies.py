@@ -22,7 +22,7 @@ from service.api.paths import UPLOADS
 from service.api.request_body import BODY
 from service.api.state import Service
 from service.documents.format import MIB
-from service.engine import CallStage
+from service.engine import StageDone
 
 BUFFERED = 134_217_728  # bytes of the bodies of all requests at one time; one body always fits
 BODY_TIMEOUT_SECONDS = 30.0  # time for a client to send the body of a request; after it the answer is 408
@@ -68,7 +68,7 @@ class BodyMiddleware:
                 await response(scope, receive, send)
                 return
             if self.tracing is not None:
-                self.tracing.stage(CallStage("accept", began, time.monotonic(), {"bytes": len(body)}))
+                self.tracing.stage(StageDone(None, "accept", began, time.monotonic(), {"bytes": len(body)}))
             await self._run(scope, body, receive, send)
 
     async def _read(self, scope: Scope, receive: Receive, reserve: Reserve) -> bytes:

@@ -45,6 +45,9 @@ class PairTranslator(Protocol):
     def for_pair(self, source_language: str, target_language: str) -> Self:
         """Return the same model for one of its pairs."""
 
+    def standing_in(self, failed: str) -> Self:
+        """Return the same model, which says that it translates in the place of a default that has failed."""
+
 
 AnyServed = TypeVar("AnyServed", bound=PairTranslator)
 
@@ -69,7 +72,7 @@ class Pairs(Generic[AnyServed]):
     def resolve(self, source: str, target: str, model: str | None = None) -> AnyServed:
         """Return the translator for a pair: the named bundle or architecture, else the pair's default.
 
-        If the default has failed, the next model of the pair that has not is returned. A model of the gallery
+        If the default has failed, the next model of the pair that has not stands in for it. A model of the gallery
         translates only if it is named. Raise UnsupportedLanguage, UnsupportedPair or UnknownModel.
         """
         pair = self._languages.pair(source, target)
@@ -84,7 +87,8 @@ class Pairs(Generic[AnyServed]):
             if not usual:
                 names = ", ".join(t.info.name for t in fitting)
                 raise UnsupportedPair(f"Only models of the gallery translate from {source} to {target}: {names}.")
-            return _first_working(usual)
+            working = _first_working(usual)
+            return working if working is usual[0] else working.standing_in(usual[0].info.name)
         named = [t for t in fitting if t.info.name == model] or [t for t in usual if t.info.architecture == model]
         if not named:
             names = ", ".join(sorted({t.info.name for t in fitting} | {t.info.architecture for t in usual}))
@@ -102,12 +106,6 @@ class Pairs(Generic[AnyServed]):
         if usual and _first_working(usual) is not usual[0]:
             return f"because {usual[0].info.name} has failed"
         return default_and_reason(self._owners.get(pair, ()), self._preferred, pair)[1] if usual else ""
-
-    def failed_default(self, source: str, target: str) -> AnyServed | None:
-        """Return the default of a pair if it has failed and another model translates in its place."""
-        pair = self._languages.pair(source, target)
-        usual = [t for t in self._fitting(pair) if not t.info.gallery] if pair is not None else []
-        return usual[0] if usual and _first_working(usual) is not usual[0] else None
 
     def _fitting(self, pair: Pair) -> list[AnyServed]:
         """Return the translators of a pair, the default first."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
-from service.engine.events import CallStage
+from service.engine.events import StageDone
 from service.engine.jobs import ScoringRequest, ScoringResult, SentenceJob, SentenceResult
 from service.engine.scheduling.admission import WorkerStatus
 from service.engine.thread_pools import if_many
@@ -56,7 +56,7 @@ async def run_scoring(worker: SentenceWorker, jobs: Sequence[ScoringRequest]) ->
 
 def sentence_stages(
     began: float, sources: Sequence[Sequence[int]], results: Sequence[SentenceResult], model: str | None = None
-) -> list[CallStage]:
+) -> list[StageDone]:
     """Return the stages queue, encode, decode and score of a call that began at `began` (time.monotonic).
 
     Each stage lasts from the first sentence that enters it to the last that leaves it, so the stages of a call with
@@ -68,14 +68,17 @@ def sentence_stages(
     source = {"sentences": len(results), "source_tokens": sum(map(len, sources))}
     target = {"sentences": len(results), "target_tokens": sum(len(result.hypotheses[0].ids) for result in results)}
     stages = [
-        CallStage("queue", began, began + max(waited), source, model),
-        CallStage("encode", began + min(waited), began + max(encoded), source, model),
-        CallStage("decode", began + min(encoded), began + max(finished), target, model),
+        ("queue", 0.0, max(waited), source),
+        ("encode", min(waited), max(encoded), source),
+        ("decode", min(encoded), max(finished), target),
     ]
     if any(result.scores is not None for result in results):
         scored = max(end + result.score_seconds for end, result in zip(finished, results, strict=True))
-        stages.append(CallStage("score", began + min(finished), began + scored, {"sentences": len(results)}, model))
-    return stages
+        stages.append(("score", min(finished), scored, {"sentences": len(results)}))
+    return [
+        StageDone(model, stage, began + start, began + end, figures, measured=False)
+        for stage, start, end, figures in stages
+    ]
 
 
 async def _finish(futures: Sequence[Future[Result]]) -> list[Result]:

@@ -60,11 +60,11 @@ class EncoderStage(Stage):
             self._table.run_failed("encoder", taken)
             return
         self._table.run_succeeded("encoder")
-        seconds = self._clock() - began
+        ended = self._clock()
         for at, request in enumerate(taken):
-            request.memory, request.encode_seconds = (encoded, at), seconds
+            request.memory, request.encode_seconds = (encoded, at), ended - began
         self._table.encoded(taken)
-        self._on_event(StageDone(self._name, "encode", seconds))
+        self._on_event(StageDone(self._name, "encode", began, ended))
 
 
 class ScoringStage(Stage):
@@ -104,7 +104,7 @@ class ScoringStage(Stage):
             self._table.run_failed("scoring", [request for request, _ in taken])
             return
         self._table.run_succeeded("scoring")
-        self._on_event(StageDone(self._name, "score", self._clock() - began))
+        self._on_event(StageDone(self._name, "score", began, self._clock()))
         for (request, job), result in zip(taken, results, strict=True):
             self._deliver(request, job, result)
 

@@ -45,6 +45,8 @@ class TextTranslator(Protocol):
 class Translates(TextTranslator, Protocol):
     """A Translator, as narrow as possible, so that tests can use a fake one."""
 
+    failed_default: str | None  # the model that it stands in for
+
     @property
     def queue_status(self) -> QueueStatus:
         """Return the state of the model's queue."""

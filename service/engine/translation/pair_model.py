@@ -12,7 +12,7 @@ from service.bundle.limits import WRAP_TOKENS
 from service.bundle.manifest import AlignmentHead, Manifest
 from service.engine.attention.selection import alignment_head_in_result
 from service.engine.errors import InvalidOption
-from service.engine.events import CallStage, EngineEvent, EventListener, StageDone, ignore_event
+from service.engine.events import EngineEvent, EventListener, StageDone, ignore_event
 from service.engine.jobs import WeightSelection
 from service.engine.languages.tags import canonical
 from service.engine.model_info import ModelInfo
@@ -98,9 +98,7 @@ class PairModel:
         """Do work on texts of `size` characters, times the weight of the options, much of it in a thread."""
         began = time.monotonic()
         result = await TEXT_POOL.run(work) if size > LONG_TEXT else work()
-        ended = time.monotonic()
-        self.on_event(StageDone(self.name, stage, ended - began))
-        self.on_event(CallStage(stage, began, ended, {}, self.name))
+        self.on_event(StageDone(self.name, stage, began, time.monotonic()))
         return result
 
 

@@ -4,9 +4,11 @@ A call waits for all of its sentences. Each sentence waits and runs by itself, i
 other calls. If the awaiting task is cancelled, its sentences are cancelled and their rows are freed.
 """
 
+import copy
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from typing import Self
 
 from service.engine.attention.attention_map import build_map, join_maps
 from service.engine.attention.selection import check_size, limit_for, select_weights, with_explicit_head
@@ -33,6 +35,8 @@ SHORT_TEXT = 400  # characters; to cut them into sentences takes 0.1 ms, or 2 ms
 class Translator:
     """A served model as it translates one of its pairs; each call opens the model if it is closed."""
 
+    failed_default: str | None = None  # the model that it stands in for
+
     def __init__(self, model: ServedModel, pair: Pair | None = None) -> None:
         """Set the model, and the pair as the model writes it (None: its first pair)."""
         self.model = model
@@ -44,6 +48,12 @@ class Translator:
         info = in_languages(self.model.info, source_language, target_language)
         pair = info.source_language, info.target_language
         return self if pair == self._pair else Translator(self.model, pair)
+
+    def standing_in(self, failed: str) -> Self:
+        """Return the same model, which says that it translates in the place of a default that has failed."""
+        translator = copy.copy(self)
+        translator.failed_default = failed
+        return translator
 
     @property
     def name(self) -> str:

@@ -116,8 +116,8 @@ def test_the_engines_events_become_metrics() -> None:
         RequestRejected(name, "overloaded"),
         RequestRejected(name, "a text of somebody"),
         RunFailed(name),
-        StageDone(name, "tokenize", 0.001),
-        StageDone(name, "tea", 0.001),
+        StageDone(name, "tokenize", 1.0, 1.001),
+        StageDone(name, "tea", 1.0, 1.001),
     ):
         metrics.record(event)
     found = samples()

@@ -7,7 +7,7 @@ import pytest
 
 from service.bundle.manifest import parse_manifest
 from service.engine.attention.quality_signals import coverage, repeats
-from service.engine.events import CallStage, EngineEvent, Measured
+from service.engine.events import EngineEvent, Measured, StageDone
 from service.engine.jobs import Hypothesis, SentenceResult
 from service.engine.scheduling.interface import sentence_stages
 from service.engine.types import AttentionOptions, TranslationOptions
@@ -41,7 +41,7 @@ def test_a_call_is_in_a_stage_from_its_first_sentence_to_its_last() -> None:
     quick = SentenceResult((Hypothesis((4, 2), (-0.1, -0.1), -0.1, "eos"),), 0.25, 1.0, 0.5)
     late = SentenceResult((Hypothesis((4, 5, 2), (-0.1,) * 3, -0.1, "eos"),), 3.0, 1.0, 0.25)
     stages = sentence_stages(100.0, [(4, 2), (4, 5, 6, 2)], [quick, late])
-    assert [(stage.name, stage.began, stage.ended) for stage in stages] == [
+    assert [(stage.stage, stage.began, stage.ended) for stage in stages] == [
         ("queue", 100.0, 103.0),
         ("encode", 100.25, 103.25),
         ("decode", 100.75, 104.0),
@@ -54,7 +54,7 @@ class Listener:
     """Remembers the stages of calls, with the task they were told in, and the coverage of sentences."""
 
     def __init__(self) -> None:
-        self.stages: list[CallStage] = []
+        self.stages: list[StageDone] = []
         self.tasks: set[object] = set()
         self.coverage: list[float] = []
 
@@ -62,7 +62,7 @@ class Listener:
         assert event.model == "transformer-en-fr"
         if isinstance(event, Measured) and event.what == "source_coverage":
             self.coverage.append(event.value)
-        if isinstance(event, CallStage):
+        if isinstance(event, StageDone):
             self.stages.append(event)
             self.tasks.add(asyncio.current_task())
 
@@ -74,7 +74,7 @@ async def test_a_call_tells_its_stages_and_the_coverage_of_translations_whose_at
     assert listener.coverage == [], "what it is warmed up with says nothing about translations"
     listener.stages.clear()
     await translator.translate(["I lost. He lost."])
-    assert [stage.name for stage in listener.stages] == ["tokenize", "queue", "encode", "decode", "detokenize"]
+    assert [stage.stage for stage in listener.stages] == ["tokenize", "queue", "encode", "decode", "detokenize"]
     assert all(stage.began <= stage.ended for stage in listener.stages)
     assert listener.tasks == {asyncio.current_task()}
     assert listener.stages[1].figures["sentences"] == 2
@@ -84,4 +84,4 @@ async def test_a_call_tells_its_stages_and_the_coverage_of_translations_whose_at
     assert listener.coverage == [1.0, 1.0]
     await translator.attention("I lost.", None, AttentionOptions())
     assert listener.coverage == [1.0, 1.0, 1.0]
-    assert [stage.name for stage in listener.stages][-3:] == ["score", "detokenize", "view"]
+    assert [stage.stage for stage in listener.stages][-3:] == ["score", "detokenize", "view"]

@@ -20,6 +20,7 @@ class Model:
     info: ModelInfo
     asked: list[tuple[str, str]] = field(default_factory=list)
     state: ModelStateName = "ready"
+    failed_default: str | None = None
 
     @property
     def name(self) -> str:
@@ -28,6 +29,9 @@ class Model:
     def for_pair(self, source_language: str, target_language: str) -> Self:
         self.asked.append((source_language, target_language))
         return self
+
+    def standing_in(self, failed: str) -> Self:
+        return replace(self, failed_default=failed)
 
 
 def model(name: str, **scores: float) -> Model:
@@ -154,21 +158,20 @@ def test_a_model_that_was_measured_on_something_else_wins_over_one_that_was_not_
     best = model("transformer-en-fr", set_en_fr=40.0, other_en_fr=30.0)
     elsewhere, unknown = model("b-en-fr", else_en_fr=90.0), model("a-en-fr")
     best.state = "failed"
-    assert Pairs((unknown, elsewhere, best)).resolve("en", "fr") is elsewhere
+    assert Pairs((unknown, elsewhere, best)).resolve("en", "fr").name == elsewhere.name
 
 
 def test_another_model_translates_where_the_default_has_failed() -> None:
     best, other = model("transformer-en-fr", set_en_fr=40.0), model("bahdanau-en-fr", set_en_fr=30.0)
     pairs = Pairs((other, best))
     assert pairs.resolve("en", "fr") is best
-    assert pairs.failed_default("en", "fr") is None
+    assert best.failed_default is None
     best.state = "failed"
-    assert pairs.resolve("en", "fr") is other
-    assert pairs.failed_default("en", "fr") is best
+    instead = pairs.resolve("en", "fr")
+    assert (instead.name, instead.failed_default) == (other.name, best.name)
     assert pairs.resolve("en", "fr", best.name) is best
     other.state = "failed"
     assert pairs.resolve("en", "fr") is best
-    assert pairs.failed_default("en", "fr") is None
 
 
 def test_a_model_of_a_hundred_languages_makes_only_the_pair_that_is_requested() -> None:
