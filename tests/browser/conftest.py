@@ -3,15 +3,24 @@
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
+from tests.support.page_requests import Bodies, posted
 from tests.support.polling import PATIENCE
 from tests.support.server import running
 
 expect.set_options(timeout=1000 * PATIENCE)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker("browser")
 
 
 @pytest.fixture(scope="package")
@@ -58,3 +67,11 @@ def page(browser: Browser, url: str) -> Iterator[Page]:
     context.close()
     assert complaints == []
     assert strangers == []
+
+
+@pytest.fixture
+def bodies(page: Page, url: str) -> Bodies:
+    """Open the page for English into French, and return what it posts from then on."""
+    page.goto(f"{url}/#source=en&target=fr")
+    expect(page.locator("#model")).to_contain_text("Transformer")
+    return posted(page)

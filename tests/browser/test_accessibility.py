@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.support.page_views import unfold
 
 axe_core = pytest.importorskip("axe_playwright_python.base", reason="axe-playwright-python is not installed")
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 TEXT = "text=the+dog+sleeps+here"
 FOUND = """async () => (await axe.run({ resultTypes: ["violations"] })).violations
   .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.any[0]?.message ?? ""}`))"""

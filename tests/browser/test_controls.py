@@ -3,11 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.page_requests import posted
+from tests.support.page_requests import Bodies, posted
 from tests.support.page_views import unfold
-
-pytestmark = pytest.mark.browser
-Bodies = list[tuple[str, dict[str, object]]]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.page_views import unfold
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def translated(page: Page, url: str) -> None:

@@ -9,7 +9,6 @@ from playwright.sync_api import JSHandle, Locator, Page, Route, expect
 
 from tests.support.page_views import unfold
 
-pytestmark = pytest.mark.browser
 JOB = {"id": "0" * 32, "state": "running", "format": "txt", "source": "auto", "target": "fr", "detected": "en"}
 
 

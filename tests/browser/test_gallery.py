@@ -1,18 +1,17 @@
 """The tab "Kinds of attention", over the real models of the gallery, in Chromium."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.page_requests import posted
 from tests.support.page_views import unfold, view
+from tests.support.paths import MODELS
 from tests.support.server import running
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
-MODELS = Path(__file__).resolve().parents[2] / "models"
 SENTENCE = "The+dog+sees+the+cow."
 
 

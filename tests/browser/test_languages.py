@@ -8,7 +8,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.page_requests import posted
 
-pytestmark = pytest.mark.browser
 ENGLISH = "My sister never told me why she left the house so early."
 FRENCH = "Ma sœur ne m'a jamais dit pourquoi elle est partie si tôt."
 SPANISH = "Mañana por la tarde me gustaría ir al cine con mi hermana pequeña."

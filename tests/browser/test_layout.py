@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-pytestmark = pytest.mark.browser
 LETTER = (
     "Dear Mrs Miller,\n\nThank you for your letter of last week. We were very glad to hear that you liked the rooms. "
     "The bill that you asked about is attached, and the amount has been corrected. Please let us know whether you will "

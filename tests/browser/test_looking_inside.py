@@ -9,8 +9,6 @@ from playwright.sync_api import Page, expect
 
 from tests.support.page_views import translate, unfold, view
 
-pytestmark = pytest.mark.browser
-
 
 def test_every_view_is_drawn_and_the_address_reproduces_it(page: Page, url: str) -> None:
     translate(page, url)

@@ -4,7 +4,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 PARTS = ["Embedding", "Encoder", "Decoder", "Attention over the text", "Next token"]
 
 

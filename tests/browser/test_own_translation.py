@@ -1,11 +1,9 @@
 """What a visitor does with a translation: editing it, hearing it, finding it again; in real Chromium."""
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.page_views import translate
 
-pytestmark = pytest.mark.browser
 TWO = "the dog sleeps here\n\na cat eats"
 VOICES = """
 window.said = [];

@@ -8,8 +8,6 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.support.page_requests import posted
 from tests.support.page_views import figure_texts, translate, view
 
-pytestmark = pytest.mark.browser
-
 
 def test_translate_and_see_which_words_belong_together(page: Page, url: str) -> None:
     translate(page, url)

@@ -9,8 +9,6 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.support.page_views import translate, unfold, view
 from tests.support.server import running
 
-pytestmark = pytest.mark.browser
-
 
 def test_models_opens_a_page_that_people_can_read(page: Page, url: str) -> None:
     page.goto(url)

@@ -10,7 +10,6 @@ from service.access.keys import add_key
 from tests.support.page_views import translate, unfold, view
 from tests.support.server import running
 
-pytestmark = pytest.mark.browser
 LIMITED = """
 let calls = [];
 const replace = history.replaceState.bind(history);

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 import service
 from training.pooling import KERNELS, make_examples, pooling_weights
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(service.__file__).parent / "web" / "pooling.js"
 OPACITIES = "() => [...document.querySelectorAll('#heatmap rect')].map((cell) => cell.getAttribute('fill-opacity'))"

@@ -7,7 +7,6 @@ from playwright.sync_api import Browser, Page, Request, expect
 
 from tests.support.page_views import translate, view
 
-pytestmark = pytest.mark.browser
 LONG = "the old dog sleeps here near the warm fire while the children play outside in the big garden"
 SIZES = [(1440, 900), (1024, 768), (720, 450), (390, 844)]
 

@@ -10,7 +10,6 @@ from tests.support.page_requests import posted
 from tests.support.page_views import unfold
 from tests.support.server import free_port, running
 
-pytestmark = pytest.mark.browser
 PAIR = "source=en&target=fr"
 BUSY = {"error": "The queue of the model is full.", "code": "overloaded"}
 

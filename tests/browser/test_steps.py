@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.support.page_requests import posted
 from tests.support.page_views import unfold, view
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def opened(page: Page, url: str, view: str, more: str = "") -> None:

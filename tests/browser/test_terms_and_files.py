@@ -3,28 +3,17 @@
 import json
 import re
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.support.page_requests import posted
+from tests.support.page_requests import Bodies, posted
 from tests.support.page_views import unfold
 
-pytestmark = pytest.mark.browser
 
-
-@pytest.fixture
-def bodies(page: Page, url: str) -> list[tuple[str, dict[str, object]]]:
-    """Open the page for English into French, and return what it posts from then on."""
-    page.goto(f"{url}/#source=en&target=fr")
-    expect(page.locator("#model")).to_contain_text("Transformer")
-    return posted(page)
-
-
-def last(bodies: list[tuple[str, dict[str, object]]], name: str) -> dict[str, object]:
+def last(bodies: Bodies, name: str) -> dict[str, object]:
     return [body for path, body in bodies if path == name][-1]
 
 
-def test_terms_go_with_the_text_and_with_the_attention(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+def test_terms_go_with_the_text_and_with_the_attention(page: Page, bodies: Bodies) -> None:
     unfold(page, "Options")
     page.get_by_label("Your terms").fill("dog = chien | chienne\n\nhouse=maison\n")
     page.get_by_label("Text", exact=True).fill("the dog sleeps")
@@ -36,7 +25,7 @@ def test_terms_go_with_the_text_and_with_the_attention(page: Page, bodies: list[
     assert "chien" not in page.url
 
 
-def test_a_line_that_is_no_term_is_named(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+def test_a_line_that_is_no_term_is_named(page: Page, bodies: Bodies) -> None:
     unfold(page, "Options")
     page.get_by_label("Text", exact=True).fill("the dog")
     expect(page.locator("#translation")).to_have_text("THE DOG")

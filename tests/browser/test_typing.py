@@ -5,27 +5,18 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.page_requests import posted
+from tests.support.page_requests import Bodies, posted
 from tests.support.page_views import unfold
 
-pytestmark = pytest.mark.browser
 ENGLISH = "My sister never told me why she left the house so early."
 FRENCH = "Ma sœur ne m'a jamais dit pourquoi elle est partie si tôt."
 
 
-@pytest.fixture
-def bodies(page: Page, url: str) -> list[tuple[str, dict[str, object]]]:
-    """Open the page for English into French, and return what it posts from then on."""
-    page.goto(f"{url}/#source=en&target=fr")
-    expect(page.locator("#model")).to_contain_text("Transformer")
-    return posted(page)
-
-
-def translated(bodies: list[tuple[str, dict[str, object]]]) -> list[dict[str, object]]:
+def translated(bodies: Bodies) -> list[dict[str, object]]:
     return [body for name, body in bodies if name == "translate"]
 
 
-def test_a_text_is_translated_while_it_is_typed(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+def test_a_text_is_translated_while_it_is_typed(page: Page, bodies: Bodies) -> None:
     page.get_by_label("Text", exact=True).press_sequentially("the dog sleeps", delay=20)
     expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS")
     assert translated(bodies)[-1]["q"] == "the dog sleeps"
@@ -35,9 +26,7 @@ def test_a_text_is_translated_while_it_is_typed(page: Page, bodies: list[tuple[s
     expect(page.locator("#translation")).to_have_text("THE DOG SLEEPS HERE")
 
 
-def test_translation_while_typing_can_be_switched_off_for_good(
-    page: Page, bodies: list[tuple[str, dict[str, object]]]
-) -> None:
+def test_translation_while_typing_can_be_switched_off_for_good(page: Page, bodies: Bodies) -> None:
     unfold(page, "Options")
     page.get_by_label("Translate as you type").uncheck()
     page.get_by_label("Text", exact=True).fill("the dog")
@@ -53,7 +42,7 @@ def test_translation_while_typing_can_be_switched_off_for_good(
     expect(page.locator("#translation")).to_have_text("THE CAT")
 
 
-def test_the_language_is_detected_and_named(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+def test_the_language_is_detected_and_named(page: Page, bodies: Bodies) -> None:
     page.get_by_role("combobox", name="From").select_option("auto")
     expect(page.locator("#model")).to_be_disabled()
     page.get_by_label("Text", exact=True).fill(ENGLISH)
@@ -91,7 +80,7 @@ def test_a_language_that_cannot_be_translated_is_named_or_asked_for(
     page.context.close()
 
 
-def test_languages_change_sides(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+def test_languages_change_sides(page: Page, bodies: Bodies) -> None:
     page.get_by_label("Text", exact=True).fill("the dog")
     expect(page.locator("#translation")).to_have_text("THE DOG")
     page.get_by_role("button", name="Swap languages").click()
@@ -106,15 +95,13 @@ def test_languages_change_sides(page: Page, bodies: list[tuple[str, dict[str, ob
     expect(page.get_by_role("combobox", name="From")).to_have_value("en")
 
 
-def test_languages_without_a_way_back_cannot_be_swapped(
-    page: Page, bodies: list[tuple[str, dict[str, object]]]
-) -> None:
+def test_languages_without_a_way_back_cannot_be_swapped(page: Page, bodies: Bodies) -> None:
     expect(page.get_by_role("button", name="Swap languages")).to_be_enabled()
     page.get_by_role("combobox", name="to", exact=True).select_option("de")
     expect(page.get_by_role("button", name="Swap languages")).to_be_disabled()
 
 
-def test_a_text_is_copied_cleared_and_counted(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+def test_a_text_is_copied_cleared_and_counted(page: Page, bodies: Bodies) -> None:
     expect(page.get_by_role("button", name="Clear")).to_be_hidden()
     page.get_by_label("Text", exact=True).fill("the dog")
     expect(page.locator("#count")).to_have_text("7 / 100,000 characters")
@@ -128,9 +115,7 @@ def test_a_text_is_copied_cleared_and_counted(page: Page, bodies: list[tuple[str
     expect(page.locator("#count")).to_have_text("0 / 100,000 characters")
 
 
-def test_examples_are_offered_in_the_language_of_the_text(
-    page: Page, bodies: list[tuple[str, dict[str, object]]]
-) -> None:
+def test_examples_are_offered_in_the_language_of_the_text(page: Page, bodies: Bodies) -> None:
     examples = page.get_by_role("list", name="Try").get_by_role("button")
     expect(examples).to_have_count(3)
     examples.nth(1).click()
@@ -182,7 +167,7 @@ def test_the_page_speaks_the_language_of_the_browser(
     page.context.close()
 
 
-def test_the_language_of_the_page_is_switched_and_kept(page: Page, bodies: list[tuple[str, dict[str, object]]]) -> None:
+def test_the_language_of_the_page_is_switched_and_kept(page: Page, bodies: Bodies) -> None:
     page.get_by_label("Text", exact=True).fill("the dog")
     page.get_by_role("button", name="Look inside").click()
     expect(page.locator("#figure svg")).to_be_visible()

@@ -10,8 +10,8 @@ from service.bundle.errors import BundleCorrupt, BundleIncompatible, BundleMissi
 from service.bundle.load import check_unchanged, load_bundle, read_bundle
 from service.bundle.write import write_manifest
 from tests.support.manifests import manifest_document, write_bundle
+from tests.support.paths import MODELS
 
-MODELS = Path(__file__).parents[2] / "models"
 GRAPHS = manifest_document()["graphs"]
 
 

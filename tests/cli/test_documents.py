@@ -11,8 +11,7 @@ from service.cli.open_models import BulkOptions
 from service.documents.errors import UnsupportedDocument
 from service.documents.format import Limits
 from service.engine import InvalidInput, InvalidOption
-
-MODELS = Path(__file__).parents[2] / "models"
+from tests.support.paths import MODELS
 
 
 def translate(*names: object, **values: object) -> None:

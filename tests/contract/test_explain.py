@@ -14,11 +14,11 @@ from service.engine.model.device import ModelSettings
 from service.engine.model.explainer import Explainer
 from service.engine.model.onnx_model import load_model
 from tests.support.exported import write_float
+from tests.support.paths import MODELS
 from tests.support.tiny_networks import VARIANTS
 from training.export.sessions import open_session
 from training.recipe import TransformerConfig
 
-MODELS = Path(__file__).parents[2] / "models"
 SOURCE, TARGET = (5, 9, 7, 6, EOS), (8, 5, EOS)
 FUNCTIONS = {
     **dict.fromkeys(("score-additive", "deep-lstm", "conditional", "attention-local", "attention-hard"), "additive"),

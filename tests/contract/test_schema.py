@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.support.server import ROOT, metric, running_dummy
+from tests.support.paths import ROOT
+from tests.support.server import metric, running_dummy
 
 # Left out: `negative_data_rejection`, because clients of this dialect may send numbers as text, null for "use the
 # default" and fields that we do not know; `positive_data_acceptance`, because a schema cannot say which languages there

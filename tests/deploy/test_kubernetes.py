@@ -11,8 +11,8 @@ import yaml
 from deploy import prometheus_rule
 from service.metrics import Metrics
 from service.settings import PREFIX, Settings, variable
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 KUBERNETES = ROOT / "deploy/kubernetes"
 LABEL = {"app.kubernetes.io/name": "translucent"}
 OVERLAYS = ["base", "overlays/gpu"]

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,8 @@ import yaml
 from prometheus_client import Counter, Gauge, Histogram
 
 from service.metrics import Metrics
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PROMETHEUS = ROOT / "deploy/prometheus"
 DASHBOARD = ROOT / "deploy/grafana/dashboards/translucent.json"
 RULES: list[dict[str, Any]] = [

@@ -16,8 +16,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.paths import ROOT
 from tests.support.polling import wait_until, wait_until_async
-from tests.support.server import ROOT, free_port, processor_seconds
+from tests.support.server import free_port, processor_seconds
 
 PYTHON = os.environ.get("RAY_PYTHON", "")
 MODELS = Path(os.environ.get("RAY_TEST_MODELS", ROOT / "models"))

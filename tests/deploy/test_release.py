@@ -15,8 +15,8 @@ import yaml
 from deploy import release_check, resolve
 from service import __version__
 from service.engine import own_cores
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from deploy import wheel
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 BUNDLE = ROOT / "models/transformer-en-de"
 
 

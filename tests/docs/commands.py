@@ -4,9 +4,9 @@ import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 _BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.M | re.S)
 _PROMPT = re.compile(r"^[$#] ")
 

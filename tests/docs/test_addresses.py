@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit
 import httpx
 import pytest
 
-from tests.docs.commands import ROOT
+from tests.support.paths import ROOT
 
 CONSOLE = re.compile(r"^ *```console\n.*?^ *```$", re.M | re.S)  # test_commands.py runs these
 WRITTEN = re.compile(r"(?<![\w.])(?:http://)?localhost:8000(/[^\s)>`\"']*)")

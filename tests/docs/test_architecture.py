@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.docs.commands import ROOT
+from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs/architecture.md").read_text("utf-8")
 PATHS = sorted({path for path in re.findall(r"`([a-z_]+/[\w./-]+)`", PAGE) if not path.endswith("/")})

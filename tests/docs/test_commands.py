@@ -19,7 +19,8 @@ import pytest
 import typer.main
 import yaml
 
-from tests.docs.commands import ROOT, Command, blocks, commands
+from tests.docs.commands import Command, blocks, commands
+from tests.support.paths import ROOT
 
 PAGES = sorted(
     str(path.relative_to(ROOT))

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +15,7 @@ from service.documents.format import (
     known_extensions,
     supported_extensions,
 )
-
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
 
 
 def test_every_extension_belongs_to_one_format() -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import polib
 import pytest
@@ -22,9 +21,9 @@ from service.engine import (
     open_translator,
 )
 from tests.support.documents import saved
+from tests.support.paths import MODELS
 
 OPTIONS = ReadOptions("fr")
-MODELS = Path(__file__).parents[2] / "models"
 SENTENCES = """I have *never* seen such a beautiful house.
 Please send me your *new address* tomorrow.
 The *children* are playing in the garden.

@@ -11,8 +11,7 @@ from service.engine import open_translator
 from service.engine.translation.translator import Translator
 from tests.support.fake_worker import MirrorWorker, translator_of
 from tests.support.models_folder import WriteModel, model_writer
-
-MODELS = Path(__file__).resolve().parents[2] / "models"
+from tests.support.paths import MODELS
 
 
 @pytest.fixture

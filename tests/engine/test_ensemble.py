@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +10,9 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine import AttentionOptions, InvalidOption, TranslationOptions, open_translator
 from service.engine.translation.translator import Translator
+from tests.support.paths import MODELS
 from training.export.ensemble import write_ensemble
 
-MODELS = Path(__file__).resolve().parents[2] / "models"
 NAMES = ("transformer-en-fr", "bahdanau-en-fr")
 TEXT = "The little dog sleeps in the garden."
 

@@ -2,15 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
 from service.bundle.load import load_bundle
 from service.engine import TranslationOptions, open_translator
 from service.engine.translation.translator import Translator
+from tests.support.paths import MODELS
 
-MODELS = Path(__file__).resolve().parents[2] / "models"
 TEXT = "The little dog sleeps in the garden at 10:45."
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.parity.bundles import CONFIGS, WORDS, export, in_groups, jobs_of, load
 from tests.support.decoding import decode
+from tests.support.paths import MODELS
 from training.export.shortlist import Shortlist
 
-MODELS = Path(__file__).resolve().parents[2] / "models"
 LISTED = Shortlist(
     np.array([2, *range(100, 140)], np.uint16),
     np.random.default_rng(3).integers(3, WORDS, (WORDS, 30)).astype(np.uint16),

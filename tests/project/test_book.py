@@ -11,9 +11,9 @@ import torch
 import yaml
 
 from docs.tools import book
+from tests.support.paths import ROOT
 from training.networks.transformer import sinusoidal_positions
 
-ROOT = Path(__file__).parents[2]
 PAGES = book.pages()
 FORMULAS: list[dict[str, Any]] = yaml.safe_load((ROOT / "docs/formulas.yaml").read_text("utf-8"))
 SLOW = ("11-complexity",)  # measures, and says how long it takes

@@ -2,13 +2,12 @@
 
 import csv
 import re
-from pathlib import Path
 
 import pytest
 
 from docs.tools import credits as credited
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/credits.md").read_text("utf-8")
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| `")]
 CARDS = dict(credited.cards())

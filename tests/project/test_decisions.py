@@ -1,9 +1,9 @@
 """The pages of decisions (docs/adr) are numbered without gaps, and have the form that CONTRIBUTING.md asks for."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 DECISIONS = sorted((ROOT / "docs/adr").glob("*.md"))
 TABLE = re.compile(r"^\|(?:[ :]*-+[ :]*\|)+$", re.M)
 LINK = re.compile(r"\[(?:ADR\s+)?(\d+)\]\([^)\s]*?(\d{4})-[a-z0-9-]+\.md")

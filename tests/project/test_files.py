@@ -15,8 +15,8 @@ import service
 import training
 from docs.tools import generate
 from service.settings import Settings, settings_table
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 SHOWN = ("docs", "service", "training", "translucent_mt", "deploy")  # what readers and users see

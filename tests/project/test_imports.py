@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 MAY_IMPORT = {
     "service/engine": {"annotated_types", "numpy", "onnxruntime", "sentencex", "service", "tokenizers"},
     "service/bundle": {"jsonschema", "numpy", "service", "tokenizers"},

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 FILES = sorted((ROOT / "service/engine").rglob("*.py"))
 ROOMS = ("text", "values")  # where texts are read; elsewhere attention is no French word
 GRAMMARS = ("de", "en", "fr")

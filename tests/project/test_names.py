@@ -4,7 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 WORDS = {"each", "found", "own", "known", "wanted", "other"}
 MOST = 850  # lower it when there are fewer
 

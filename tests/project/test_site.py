@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from docs.tools import build_site, links, reference
-
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
 
 
 def test_every_page_of_the_docs_has_one_place_on_the_site() -> None:

@@ -2,10 +2,12 @@
 
 from playwright.sync_api import Page, Request
 
+Bodies = list[tuple[str, dict[str, object]]]
 
-def posted(page: Page) -> list[tuple[str, dict[str, object]]]:
+
+def posted(page: Page) -> Bodies:
     """Return a list that receives the last part of each address that the page posts to, with the body."""
-    found: list[tuple[str, dict[str, object]]] = []
+    found: Bodies = []
 
     def note(request: Request) -> None:
         is_json = request.headers.get("content-type", "").startswith("application/json")  # a file is sent in a form

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 
 import httpx
 
+from tests.support.paths import ROOT
 from tests.support.polling import PATIENCE, wait_until
-from tests.support.server import ROOT, metric, running
+from tests.support.server import metric, running
 
 SERVE = "sys.argv = ['', '0']; runpy.run_module('tests.support.serve_fake_engine', run_name='__main__')"
 PIPE_HOLDS = 300  # lines of requests, at the most

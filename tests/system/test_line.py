@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from tests.support.server import ROOT, running
+from tests.support.paths import ROOT
+from tests.support.server import running
 
 RECIPES = {"transformer": "toy", "bahdanau": "toy-bahdanau"}
 

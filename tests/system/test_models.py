@@ -10,7 +10,8 @@ import pytest
 
 from service.bundle.spoken_clock import spoken
 from service.languages import known_languages
-from tests.support.server import ROOT, ServerProcess, running
+from tests.support.paths import ROOT
+from tests.support.server import ServerProcess, running
 
 MODELS = Path(os.environ.get("TEST_MODELS_DIR", ROOT / "models"))
 SENTENCES = ("Go.", "I lost.", "He's calm.", "I'm home.")  # of the seeds

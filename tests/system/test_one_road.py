@@ -12,7 +12,8 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from tests.support.server import ROOT, running
+from tests.support.paths import ROOT
+from tests.support.server import running
 from translucent_mt import Translator
 
 EMOJI = (

@@ -6,10 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.paths import MODELS
 from tests.support.polling import wait_until
-from tests.support.server import ROOT, ServerProcess, metric, running
+from tests.support.server import ServerProcess, metric, running
 
-MODELS = ROOT / "models"
 INTO_ENGLISH = {"de": "transformer-de-en", "fr": "transformer-fr-en"}
 INTO_FRENCH, INTO_GERMAN = "transformer-en-fr", "transformer-en-de"
 SERVED = (*INTO_ENGLISH.values(), INTO_FRENCH, INTO_GERMAN)

@@ -15,8 +15,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.paths import ROOT
 from tests.support.polling import PATIENCE, wait_until_async
-from tests.support.server import ROOT, ServerProcess, metric, running
+from tests.support.server import ServerProcess, metric, running
 from tests.support.toy_onnx import write_speaking_bundle
 from tests.system.load import Load
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.paths import ROOT
 from tests.support.polling import wait_until, wait_until_async
 from tests.support.raw_http import JSON_HEAD, connect, read_answer
-from tests.support.server import ROOT, ServerProcess, metric, running, running_dummy
+from tests.support.server import ServerProcess, metric, running, running_dummy
 from tests.support.toy_onnx import write_speaking_bundle
 from tests.system.load import Load, status_of, status_of_translation
 

@@ -11,11 +11,11 @@ from typing import Any
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests.support.paths import MODELS
 from tests.support.polling import wait_until
 from tests.support.server import free_port, running
 from translucent_mt.mcp_server import Models, server_of
 
-MODELS = Path(__file__).parents[2] / "models"
 COMMAND = [str(Path(sys.executable).with_name("translucent")), "mcp"]
 TEXT = "A man is sleeping."
 PAIR = {"source": "en", "target": "de"}

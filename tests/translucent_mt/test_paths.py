@@ -1,14 +1,13 @@
 """The attention and the quality of a result are those of its own tokens, whatever its options were."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from tests.support.paths import MODELS
 from translucent_mt import Translator
 
-MODELS = Path(__file__).parents[2] / "models"
 TEXT = "My washing machine costs €1,250.50 👍 at K2. Save Changes"
 
 

@@ -1,6 +1,5 @@
 """A pair without a model goes through English."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import AsyncMock
@@ -9,10 +8,9 @@ import pytest
 
 from service.engine.types import SentenceQuality, Translation
 from tests.support.fake_engine import info_of
+from tests.support.paths import ROOT
 from tests.support.server import running
 from translucent_mt import InvalidInput, Translator, local
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_a_pair_without_a_model_goes_through_english_in_both_places() -> None:

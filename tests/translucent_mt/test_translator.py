@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.paths import MODELS, ROOT
 from tests.support.polling import PATIENCE
 from tests.support.server import free_port, running
 from translucent_mt import AsyncTranslator, EngineError, InvalidInput, ServerError, Translation, Translator
 
-ROOT = Path(__file__).parents[2]
-MODELS = ROOT / "models"
 NAME = "transformer-en-de"
 TEXT, GERMAN = "A man is sleeping.", "Ein Mann schläft."
 TWO = "A man is sleeping. A dog runs."

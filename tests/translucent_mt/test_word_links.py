@@ -12,11 +12,11 @@ from mcp import Client
 from service.cli.find_model import ModelQuery
 from service.cli.open_models import BulkOptions
 from service.cli.translate import run
+from tests.support.paths import MODELS
 from tests.support.server import running
 from translucent_mt import Translator
 from translucent_mt.mcp_server import Models, server_of
 
-MODELS = Path(__file__).parents[2] / "models"
 MODEL = "transformer-en-fr"
 PAIR = {"source": "en", "target": "fr"}
 Links = list[tuple[str, list[str]]]  # each translated word with those that it is aligned with

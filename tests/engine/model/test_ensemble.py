@@ -18,9 +18,9 @@ from service.engine.model.onnx_model import OnnxModel, load_model
 from service.engine.text.tokenizer import load_tokenizers
 from tests.support.decoding import run_batch
 from tests.support.made_up_bundles import write_made_up_bundles
+from tests.support.paths import MODELS
 from training.export.ensemble import write_ensemble
 
-MODELS = Path(__file__).parents[3] / "models"
 SENTENCES = (
     "Good morning.",
     "Could you tell me where the nearest pharmacy is, please?",

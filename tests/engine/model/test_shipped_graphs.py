@@ -2,12 +2,10 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-MODELS = Path(__file__).parents[3] / "models"
-
+from tests.support.paths import MODELS
 
 OPEN = """
 import sys

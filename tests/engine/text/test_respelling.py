@@ -1,15 +1,13 @@
 """Sentences that are read in another spelling, and how their translations are written."""
 
-from pathlib import Path
-
 import pytest
 
 from service.engine.text.draft import Draft
 from service.engine.text.respelling import may_be_respelled, respelled
 from service.engine.values.finder import ValueRules, find_values
+from tests.support.paths import MODELS
 from translucent_mt import Translator
 
-MODELS = Path(__file__).parents[3] / "models"
 NAMES = ("Boston", "PDF", "Hunger", "Straße", "Fußball", "Schwester")
 
 

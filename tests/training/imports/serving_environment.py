@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.docs.commands import ROOT
+from tests.support.paths import ROOT
 
 BLOCKER = """
 import sys
