@@ -27,9 +27,9 @@ from typing import Any
 
 from benchmarks.corpora import ROOT
 from service.bundle.load import load_bundle
-from service.engine.text.reader import SegmentationOptions
+from service.engine.text.reader import Reader
 from service.engine.text.segmentation import segment_text
-from service.engine.text.tokenizer import Tokenizers, load_tokenizers
+from service.engine.text.tokenizer import load_tokenizers
 from service.engine.values.finder import ValueRules
 
 LANGUAGES = ("en", "fr", "de")
@@ -66,12 +66,12 @@ def _lines(path: Path) -> Iterator[str]:
     yield from data.decode("utf-8").removesuffix("\n").split("\n")
 
 
-def reading_of(text: str, tokenizers: Tokenizers, options: SegmentationOptions) -> list[list[Any]]:
+def reading_of(text: str, reader: Reader) -> list[list[Any]]:
     """Return what is recorded of every sentence of a text, in the order of FIELDS."""
-    rules = options.values
+    rules, tokenizers = reader.values, reader.tokenizers
     assert rules is not None
     rows: list[list[Any]] = []
-    for sentence in segment_text(text, tokenizers, options):
+    for sentence in segment_text(text, reader):
         for reading in sentence.readings:
             copied = reading.locate(reading.ids, tokenizers.target)
             back = reading.read_target(copied.text, tokenizers.target, (rules.source, rules.target))
@@ -90,10 +90,10 @@ def record(models: Path, tests: Path | None, strings: Sequence[Path]) -> dict[st
         manifest, tokenizers = load_bundle(folder).manifest, load_tokenizers(load_bundle(folder))
         limit = manifest.limits.source_tokens
         wrap = min(manifest.decoding.wrap_tokens or limit, limit)
-        options = SegmentationOptions(source, wrap, limit, values=ValueRules(source, target))
+        reader = Reader(tokenizers, source, wrap, limit, values=ValueRules(source, target))
         texts = texts_of(source, target, tests, strings)
         began = time.process_time()
-        records[PAIRS[source, target]] = {text: reading_of(text, tokenizers, options) for text in texts}
+        records[PAIRS[source, target]] = {text: reading_of(text, reader) for text in texts}
         seconds = time.process_time() - began
         print(f"{source} → {target}: {len(texts)} texts with {folder.name}, {seconds:.1f} s of the processor")  # noqa: T201
     return records

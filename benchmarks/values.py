@@ -52,7 +52,7 @@ class ValueCounts(NamedTuple):
 def values_of(translator: Translator, text: str, options: TranslationOptions) -> list[Value]:
     """Return the values that the model's reading of a text keeps."""
     pair = translator.model.loaded_for((translator.info.source_language, translator.info.target_language))
-    sentences = segment_text(text, pair.tokenizers, pair.segmentation_for(options))
+    sentences = segment_text(text, pair.reader_for(options))
     return [value for sentence in sentences for value in sentence.values]
 
 

@@ -14,7 +14,7 @@ from service.engine.model.interface import HostCandidates
 from service.engine.search.beam_search import Beam
 from service.engine.search.beam_state import candidates_for
 from service.engine.search.options import complete, search_options
-from service.engine.text.reader import SegmentationOptions
+from service.engine.text.reader import Reader
 from service.engine.text.segmentation import segment_text
 from service.engine.text.tokenizer import Tokenizer, Tokenizers
 from service.engine.types import TranslationOptions
@@ -103,9 +103,8 @@ def test_both_find_the_same_tokens_in_each_word(library: tokenizers.Tokenizer, t
 @pytest.mark.parametrize("wrap", [8, 24, 128])
 @pytest.mark.parametrize("text", SENTENCES)
 def test_both_cut_at_the_same_places(library: tokenizers.Tokenizer, text: str, wrap: int) -> None:
-    segmentation = SegmentationOptions("en", wrap, 256, split=False)
     tokenizer = Tokenizer(library, SpecialIds(0, 1, 2))
-    expected = segment_text(text, Tokenizers(tokenizer, tokenizer), segmentation)
+    expected = segment_text(text, Reader(Tokenizers(tokenizer, tokenizer), "en", wrap, 256, split=False))
     found = segments_of(text, library, SearchOptions(max_length=256, wrap_tokens=wrap))
     assert [(each.start, each.end, each.ids) for each in found] == [
         (each.start, each.end, each.ids) for each in expected

@@ -8,7 +8,7 @@ import pytest
 from service.bundle.load import load_bundle
 from service.engine.text.accents import accents_by_place, lacks_accents, with_accents
 from service.engine.text.articles import length_of_article
-from service.engine.text.reader import SegmentationOptions
+from service.engine.text.reader import Reader
 from service.engine.text.registers import formality_note, registers_of
 from service.engine.text.segmentation import segment_text
 from service.engine.text.segmenter import split_sentences
@@ -67,8 +67,8 @@ def test_short_forms_end_no_sentence_and_are_read_as_their_words(tokenizers: Tok
     text = "Véase p. ej. el art. 5. Vale aprox. Dos días."
     ends = [text[start:end] for start, end in split_sentences(text, "es")]
     assert ends == ["Véase p. ej. el art. 5.", "Vale aprox. Dos días."]
-    options = SegmentationOptions("es", 60, 200, values=ValueRules("es", "en"))
-    [reading] = segment_text("Véase p. ej. esto a las ocho y media.", tokenizers, options)
+    reader = Reader(tokenizers, "es", 60, 200, values=ValueRules("es", "en"))
+    [reading] = segment_text("Véase p. ej. esto a las ocho y media.", reader)
     assert reading.draft.spelled == "Véase por ejemplo esto a las ocho y media."
     assert [value.written for value in reading.values] == ["half past eight"]
 

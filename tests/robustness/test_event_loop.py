@@ -17,7 +17,7 @@ from openpyxl import Workbook
 from pptx import Presentation
 
 from service.documents.translating import with_outer_spaces
-from service.engine.text.reader import SegmentationOptions
+from service.engine.text.reader import Reader
 from service.engine.text.segmentation import segment_text
 from service.engine.values.finder import ValueRules
 from tests.robustness.inputs import ADVERSARIAL, ATTACKS
@@ -214,7 +214,7 @@ def test_nobody_waits_for_a_hostile_text(server: ServerProcess, route: str, atta
 def test_a_text_is_cut_in_linear_time(attack: str) -> None:
     text, tokenizers = {**ATTACKS, **ADVERSARIAL}[attack], small_tokenizers()
     begun = time.process_time()
-    segment_text(text, tokenizers, SegmentationOptions("en", 128, 256, values=ValueRules("en", "fr")))
+    segment_text(text, Reader(tokenizers, "en", 128, 256, values=ValueRules("en", "fr")))
     took = time.process_time() - begun
     assert took < (5 if attack in ATTACKS else 10)  # half a second, two on slow processors; the square took minutes
 

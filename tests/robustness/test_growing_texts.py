@@ -15,7 +15,7 @@ from service.api.errors import ApiError
 from service.api.request_body import decode_json, decode_multipart, decode_strings, decode_urlencoded
 from service.detection import Detector
 from service.engine import InvalidInput
-from service.engine.text.reader import SegmentationOptions
+from service.engine.text.reader import Reader
 from service.engine.text.segmentation import segment_text
 from service.engine.values.finder import ValueRules
 from service.glossaries.checks import glossary_of
@@ -35,8 +35,9 @@ FORM = b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\n%s\r\n--x--\r\n'
 
 
 def segmented(language: str) -> Callable[[str], object]:
-    options = SegmentationOptions(language, 128, 256, values=ValueRules(language, "de" if language == "en" else "en"))
-    return lambda text: segment_text(text, TOKENIZERS, options)
+    rules = ValueRules(language, "de" if language == "en" else "en")
+    reader = Reader(TOKENIZERS, language, 128, 256, values=rules)
+    return lambda text: segment_text(text, reader)
 
 
 def with_glossary(text: str) -> object:

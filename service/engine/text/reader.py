@@ -26,9 +26,10 @@ from service.engine.values.value import Kind, Value, merged, shifted
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentationOptions:
-    """The options of segmentation; token counts include </s>."""
+class Reader:
+    """Reads texts for one pair of languages of a model; token counts include </s>."""
 
+    tokenizers: Tokenizers
     language: str
     wrap_tokens: int  # longer sentences are wrapped
     max_tokens: int  # the model's limit
@@ -38,27 +39,17 @@ class SegmentationOptions:
     values: ValueRules | None = None  # how values are found and written; None: they are text as any other
     glossary: Glossary | None = None  # its terms are values too
 
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Reads texts for one pair of languages of a model."""
-
-    tokenizers: Tokenizers
-    options: SegmentationOptions
-
     def values_of(self, text: str) -> Sequence[Value]:
         """Return the values of a text, with its unknown words and the terms of the glossary."""
-        rules, glossary, knows = self.options.values, self.options.glossary, self.tokenizers.source.knows
+        rules, glossary, knows = self.values, self.glossary, self.tokenizers.source.knows
         by_part: list[Sequence[Value]] = []
         if rules is not None:
             by_part = [find_values(text, rules), unknown_words(text, knows), kept_forms(text, rules.source)]
-        return reduce(
-            merged, by_part if glossary is None else [*by_part, glossary.find(text, self.options.language)], ()
-        )
+        return reduce(merged, by_part if glossary is None else [*by_part, glossary.find(text, self.language)], ())
 
     def fits(self, text: str) -> bool:
         """Return whether a text is read whole; a subword has at most some ten characters in the mean."""
-        limit = self.options.wrap_tokens
+        limit = self.wrap_tokens
         return len(text) <= 10 * limit and len(self.tokenizers.source.encode(text)) <= limit
 
     def after(self, draft: Draft | None, steps: Sequence["Step"]) -> Draft | None:
@@ -79,7 +70,7 @@ Step = Callable[[Draft, Reader], Draft | None]
 
 def string_spelled(draft: Draft, reader: Reader) -> Draft | None:
     """Return a short string in the spelling of a sentence; None for any other text."""
-    rules = reader.options.values
+    rules = reader.values
     if rules is None or any(value.kind in CUT_KINDS for value in draft.values):
         return None
     return short_string(draft, (rules.source, rules.target), reader.tokenizers.source)
@@ -87,7 +78,7 @@ def string_spelled(draft: Draft, reader: Reader) -> Draft | None:
 
 def sentence_spelled(draft: Draft, reader: Reader) -> Draft | None:
     """Return a sentence in its usual spelling."""
-    rules = reader.options.values
+    rules = reader.values
     if rules is None:
         return draft
     return respelled(draft, (rules.source, rules.target), reader.tokenizers.source) or draft
@@ -95,7 +86,7 @@ def sentence_spelled(draft: Draft, reader: Reader) -> Draft | None:
 
 def with_names(draft: Draft, reader: Reader) -> Draft | None:
     """Return a draft with its places, people and months, which are read the same whatever stands around."""
-    rules, spelled = reader.options.values, draft.spelled
+    rules, spelled = reader.values, draft.spelled
     if rules is None:
         return draft
     kinds = ([*find(spelled, rules.source, rules.target)] for find in (find_places, find_people, find_months))
@@ -127,7 +118,7 @@ def read_string(text: str, span: Span, values: Sequence[Value], reader: Reader) 
     string = reader.reading(reader.after(spelled, AS_SPELLED))
     if spelled is None or string is None or not _fits(string, reader) or not _is_read(string, reader):
         return None
-    small = in_small_letters(spelled, reader.options.language, reader.tokenizers.source)
+    small = in_small_letters(spelled, reader.language, reader.tokenizers.source)
     rival = reader.reading(reader.after(small, AS_SPELLED))
     if rival is not None and _fits(rival, reader):
         string = replace(string, rivals=(rival,))
@@ -141,7 +132,7 @@ def _draft(text: str, span: Span, values: Sequence[Value]) -> Draft:
 
 
 def _fits(reading: Reading, reader: Reader) -> bool:
-    return len(reading.ids) <= max(reader.options.wrap_tokens, 2)
+    return len(reading.ids) <= max(reader.wrap_tokens, 2)
 
 
 def _is_read(reading: Reading, reader: Reader) -> bool:
@@ -163,7 +154,7 @@ def read_sentence(
 
     A part may need more tokens alone than within its sentence: it is cut again only above `max_tokens`.
     """
-    whole = reader.options.wrap_tokens
+    whole = reader.wrap_tokens
     here = whole if wrap_tokens is None else wrap_tokens
     draft = _draft(text, span, values)
     reading = reader.reading(reader.after(draft, steps))
@@ -174,7 +165,7 @@ def read_sentence(
         reading = reader.reading(reader.after(draft, steps))
     if reading is not None:
         size = len(reading.ids)
-        if size <= max(here, 2) or (here < whole and size <= reader.options.max_tokens):
+        if size <= max(here, 2) or (here < whole and size <= reader.max_tokens):
             if _is_read(reading, reader):
                 yield reading.moved(span[0])
             return

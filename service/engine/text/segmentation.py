@@ -11,37 +11,35 @@ from service.bundle.wrapping import outside, trimmed
 from service.engine.cancellation import while_wanted
 from service.engine.text.context import in_context
 from service.engine.text.draft import Draft
-from service.engine.text.reader import AS_IT_IS, STEPS, Reader, SegmentationOptions, read_sentence, read_string
+from service.engine.text.reader import AS_IT_IS, STEPS, Reader, read_sentence, read_string
 from service.engine.text.reading import Reading
 from service.engine.text.respelling import may_be_respelled
 from service.engine.text.segmenter import list_marker, parts_of, sentences_of
 from service.engine.text.short_strings import is_short
 from service.engine.text.token_text import check_text
-from service.engine.text.tokenizer import Tokenizers
 from service.engine.values.stand_ins import CUT_KINDS
 from service.engine.values.value import within
 
 
-def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> list[Reading]:
+def segment_text(text: str, reader: Reader) -> list[Reading]:
     """Return the sentences of a text, of at most `max_tokens` each; raise InvalidText for lone surrogates."""
     check_text(text)
-    reader = Reader(tokenizers, segmentation)
-    rules = segmentation.values if segmentation.respell else None
+    rules = reader.values if reader.respell else None
     values = reader.values_of(text)
     steps = STEPS if rules is not None and may_be_respelled(text, rules.source) else AS_IT_IS
-    parts = parts_of(text, values) if segmentation.split else trimmed(text, list_marker(text), len(text))
+    parts = parts_of(text, values) if reader.split else trimmed(text, list_marker(text), len(text))
     result: list[Reading] = []
     for part in while_wanted(parts):
-        part_values = within(values, *part) if segmentation.split else values
+        part_values = within(values, *part) if reader.split else values
         may_be_string = rules is not None and is_short(text, part, alone=len(parts) == 1)
         string = read_string(text, part, part_values, reader) if may_be_string else None
         if string is not None:
             result.append(string)
             continue
-        if segmentation.split:
-            sentences = sentences_of(text, part, segmentation.language, part_values or None)
-            if segmentation.context:
-                sentences = in_context(text, sentences, segmentation.language, reader.fits)
+        if reader.split:
+            sentences = sentences_of(text, part, reader.language, part_values or None)
+            if reader.context:
+                sentences = in_context(text, sentences, reader.language, reader.fits)
         else:
             sentences = outside(text, 0, len(text), ((v.start, v.end) for v in values if v.kind in CUT_KINDS))
         for sentence in while_wanted(sentences):
@@ -49,30 +47,27 @@ def segment_text(text: str, tokenizers: Tokenizers, segmentation: SegmentationOp
     return result
 
 
-def readings(text: str, tokenizers: Tokenizers, segmentation: SegmentationOptions) -> Iterator[Reading]:
+def readings(text: str, reader: Reader) -> Iterator[Reading]:
     """Yield what a model may read of a whole text as one sentence: first what a translation reads, at last the text.
 
     A part of a longer text may be read in other ways than the same text alone.
     """
-    whole = replace(segmentation, split=False, wrap_tokens=segmentation.max_tokens)
-    for options in (whole, replace(whole, respell=False)):
-        sentences = segment_text(text, tokenizers, options)
+    whole = replace(reader, split=False, wrap_tokens=reader.max_tokens)
+    for way in (whole, replace(whole, respell=False)):
+        sentences = segment_text(text, way)
         if len(sentences) == 1:
             yield sentences[0]
-    reader = Reader(tokenizers, whole)
-    values = reader.values_of(text)
+    values = whole.values_of(text)
     if values:  # what is cut off at the ends of a text stands within a part
-        parts = [*read_sentence(text, (0, len(text)), values, reader, AS_IT_IS)]
+        parts = [*read_sentence(text, (0, len(text)), values, whole, AS_IT_IS)]
         if len(parts) == 1:
             yield parts[0]
-    yield Reading(Draft(text), 0, tokenizers.source.encode(text))
+    yield Reading(Draft(text), 0, reader.tokenizers.source.encode(text))
 
 
-def cut_at_values(
-    sentence: Reading, tokenizers: Tokenizers, segmentation: SegmentationOptions
-) -> list[tuple[Reading, str | None]]:
+def cut_at_values(sentence: Reading, reader: Reader) -> list[tuple[Reading, str | None]]:
     """Return the parts of a sentence between its values, which are copied, with None, and its terms, translated."""
-    reader, encode = Reader(tokenizers, segmentation), tokenizers.source.encode
+    encode = reader.tokenizers.source.encode
     copied = ((value.start, value.end) for value in sentence.values)
     parts: list[tuple[Reading, str | None]] = [
         (part, None)

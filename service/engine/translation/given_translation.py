@@ -145,7 +145,7 @@ class GivenTranslations:
         """Yield what a model may read of a text: at first, and in the searches that follow if values are missing."""
         tokenizers = self.pair.tokenizers
         found: list[Reading] = []
-        for reading in readings(text, tokenizers, self.pair.segmentation_for(self.options)):
+        for reading in readings(text, self.pair.reader_for(self.options)):
             found.append(reading)
             yield reading
         yield from (reading.reading_terms(tokenizers, terms) for reading in found for terms in LATER_READINGS)

@@ -17,7 +17,7 @@ from service.engine.jobs import WeightSelection
 from service.engine.languages.tags import canonical
 from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
-from service.engine.text.reader import SegmentationOptions
+from service.engine.text.reader import Reader
 from service.engine.text.tokenizer import Tokenizers, for_target
 from service.engine.thread_pools import TEXT_POOL
 from service.engine.types import TranslationOptions
@@ -34,11 +34,10 @@ class PairModel:
 
     manifest: Manifest
     info: ModelInfo
-    tokenizers: Tokenizers
     worker: SentenceWorker
     on_event: EventListener
     align: AlignmentHead  # as it stands in the scores, which hold no other head
-    segmentation: SegmentationOptions
+    reader: Reader  # with its tokenizers; a call's options are added by `reader_for`
     warm: threading.Event = field(default_factory=threading.Event)  # shared by all pairs
     member: int = 0  # of an ensemble: whose attention is returned
 
@@ -50,8 +49,11 @@ class PairModel:
         return replace(
             self,
             info=info,
-            segmentation=replace(self.segmentation, language=info.source_language),
-            tokenizers=for_target(self.tokenizers, self.manifest, info.target_language),
+            reader=replace(
+                self.reader,
+                language=info.source_language,
+                tokenizers=for_target(self.tokenizers, self.manifest, info.target_language),
+            ),
         )
 
     def of_member(self, name: str | None) -> PairModel:
@@ -76,18 +78,21 @@ class PairModel:
         return self.info.name
 
     @property
+    def tokenizers(self) -> Tokenizers:
+        """Return the tokenizers of both sides."""
+        return self.reader.tokenizers
+
+    @property
     def wanted(self) -> WeightSelection:
         """Return the weights that every scoring returns: those of the aligning head."""
         align = self.manifest.attention.align
         return WeightSelection((align.layer, align.head), member=self.member)
 
-    def segmentation_for(self, options: TranslationOptions, split: bool = True) -> SegmentationOptions:
-        """Return how texts are cut, and which of their parts are values."""
-        rules = ValueRules(self.segmentation.language, self.info.target_language, options.values != "keep")
+    def reader_for(self, options: TranslationOptions, split: bool = True) -> Reader:
+        """Return how texts are read: how they are cut, and which of their parts are values."""
+        rules = ValueRules(self.reader.language, self.info.target_language, options.values != "keep")
         values = None if options.values == "off" else rules
-        return replace(
-            self.segmentation, split=split, context=options.context, values=values, glossary=options.glossary
-        )
+        return replace(self.reader, split=split, context=options.context, values=values, glossary=options.glossary)
 
     def report(self, event: EngineEvent) -> None:
         """Report an event of a call; the warm-up, whose translation is cut off early, has none."""
@@ -115,11 +120,12 @@ def pair_of_worker(
     return PairModel(
         manifest=manifest,
         info=info,
-        tokenizers=for_target(tokenizers, manifest, info.target_language),
         worker=worker,
         on_event=on_event,
         align=alignment_head_in_result(manifest.attention.align),
-        segmentation=SegmentationOptions(manifest.source_language, wrap_tokens, limit),
+        reader=Reader(
+            for_target(tokenizers, manifest, info.target_language), manifest.source_language, wrap_tokens, limit
+        ),
     )
 
 

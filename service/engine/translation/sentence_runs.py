@@ -42,13 +42,13 @@ class SentenceRuns:
 
     async def segment(self, texts: Sequence[str]) -> list[list[Reading]]:
         """Return the sentences of texts; raise InputTooLong if they are too many for one request."""
-        tokenizers, segmentation = self.pair.tokenizers, self.pair.segmentation_for(self.options, self.split)
+        reader = self.pair.reader_for(self.options, self.split)
 
         def cut() -> list[list[Reading]]:
             readings: list[list[Reading]] = []
             count = 0
             for text in texts:
-                readings.append(segment_text(text, tokenizers, segmentation))
+                readings.append(segment_text(text, reader))
                 count += len(readings[-1])
                 if count > MOST_SENTENCES:
                     raise InputTooLong(
@@ -97,7 +97,7 @@ class SentenceRuns:
         )
 
     def _keeper(self) -> ValueKeeper:
-        return ValueKeeper(self.pair.tokenizers, self.pair.segmentation_for(self.options), self._search)
+        return ValueKeeper(self.pair.reader_for(self.options), self._search)
 
     def _prefix(self, sentence: Reading) -> tuple[int, ...]:
         """Return the tokens with which the translation of a sentence has to begin."""

@@ -12,11 +12,10 @@ from functools import partial
 
 from service.engine.cancellation import while_wanted
 from service.engine.jobs import Hypothesis
-from service.engine.text.reader import SegmentationOptions
+from service.engine.text.reader import Reader
 from service.engine.text.reading import Reading
 from service.engine.text.segmentation import cut_at_values
 from service.engine.text.stand_in_step import LATER_READINGS, TermReading
-from service.engine.text.tokenizer import Tokenizers
 from service.engine.thread_pools import if_many, map_if_many
 from service.engine.translation.translated import TranslatedSentence
 from service.engine.types import TranslationOptions
@@ -28,8 +27,7 @@ Translate = Callable[[Sequence[Reading], TranslationOptions], Awaitable[list[Tra
 class ValueKeeper:
     """Keeps the values of translated sentences."""
 
-    tokenizers: Tokenizers
-    segmentation: SegmentationOptions
+    reader: Reader
     translate: Translate
 
     async def keep(
@@ -66,7 +64,7 @@ class ValueKeeper:
         if not wrong:
             return
         sentences = [kept[number].sentence for number in wrong]
-        read = partial(Reading.reading_terms, tokenizers=self.tokenizers, terms=terms)
+        read = partial(Reading.reading_terms, tokenizers=self.reader.tokenizers, terms=terms)
         others = await map_if_many(_work(sentences, options), read, sentences)
         changed = [
             (number, reading)
@@ -87,7 +85,7 @@ class ValueKeeper:
     ) -> list[list[TranslatedSentence]]:
         """Cut the sentences that still lack values or hold remains, and translate the parts between the values."""
         sentences = [kept[number].sentence for number in lost]
-        cut_one = partial(cut_at_values, tokenizers=self.tokenizers, segmentation=self.segmentation)
+        cut_one = partial(cut_at_values, reader=self.reader)
         parts = await map_if_many(_work(sentences, options), cut_one, sentences)
         cut = dict(zip(lost, parts, strict=True))
         unwritten = [part for group in parts for part, written in group if written is None]
@@ -104,12 +102,12 @@ class ValueKeeper:
 
     def _given(self, sentence: Reading, term: str) -> TranslatedSentence:
         """Return a target term as the translation of its own sentence."""
-        ids = self.tokenizers.target.word(term)
+        ids = self.reader.tokenizers.target.word(term)
         zeros = (0.0,) * len(ids)
         return TranslatedSentence(sentence, (Hypothesis(ids, zeros, 0.0, "length"),), (), values="copied")
 
     def _lacks_values(self, result: TranslatedSentence) -> bool:
-        return not result.sentence.keeps_values(result.ids, self.tokenizers.target)
+        return not result.sentence.keeps_values(result.ids, self.reader.tokenizers.target)
 
 
 def _work(sentences: Sequence[Reading], options: TranslationOptions) -> int:
