@@ -42,7 +42,8 @@ def local_folder(place: Path | GitFolder, downloads: Path) -> Path:
             _write_archive(place, archive)
             with tarfile.open(archive) as content:
                 content.extractall(name, filter="data")
-            (Path(name) / place.path).rename(folder)
+            if not folder.exists():  # another process may have been first
+                (Path(name) / place.path).rename(folder)
     return folder
 
 

@@ -127,9 +127,9 @@ def short_lines(source: str, target: str, most: int) -> References:
     return group(TestSet("everyday, short", [line for line, _ in short], [line for _, line in short]), most)
 
 
-def nonsense(sets: Iterable[References], share: float = NONSENSE_SHARE, seed: int = 1) -> References:
+def nonsense(sets: Iterable[References], share: float = NONSENSE_SHARE) -> References:
     """Return a share of the sentences with the letters of each word shuffled, whose translations are never usable."""
-    chooser = random.Random(seed)
+    chooser = random.Random(1)
     sources = [source for judged_set in sets for source in judged_set.sources]
     chosen = chooser.sample(sources, max(1, round(share * len(sources)))) if sources else []
     broken = [" ".join("".join(chooser.sample(word, len(word))) for word in source.split()) for source in chosen]

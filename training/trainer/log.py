@@ -22,6 +22,8 @@ from training.trainer.module import TranslationModule
 
 REFRESH = 20
 """Batches between two looks at numbers of the device: reading them blocks a GPU."""
+LOGGED = 100
+"""Updates between two lines of the log."""
 
 
 BAR = "{percentage:3.0f} %|{bar}| {n_fmt}/{total_fmt}, {remaining} left{postfix}"
@@ -101,10 +103,10 @@ def _last_update(module: lightning.LightningModule) -> int:
 
 
 class RunLog(Callback):
-    """Writes a line to the run's log every hundred updates and after each validation."""
+    """Writes a line to the run's log every ``LOGGED`` updates and after each validation."""
 
-    def __init__(self, log: logging.Logger, every: int = 100) -> None:
-        self._log, self._every, self._written = log, every, 0
+    def __init__(self, log: logging.Logger) -> None:
+        self._log, self._written = log, 0
 
     def _line(self, trainer: lightning.Trainer, *names: str) -> str:
         values = _values(trainer)
@@ -116,7 +118,7 @@ class RunLog(Callback):
     ) -> None:
         """Write the training loss now and then, once for an update of several batches."""
         update = trainer.global_step
-        if update % self._every == 0 and update > self._written and trainer.is_global_zero:
+        if update % LOGGED == 0 and update > self._written and trainer.is_global_zero:
             self._written = update
             self._log.info(self._line(trainer, "train_loss", "guided_loss", "tokens_per_second"))
 
