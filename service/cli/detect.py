@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from service.cli.lines import read_lines
-from service.cli.options import FAILED, ModelsDir, fail, read_settings
+from service.cli.options import FAILED, Input, ModelsDir, fail, read_settings
 from service.cli.source_language import served_languages
-from service.cli.translate_command import Input
 from service.detection import NOTHING, Detector
 from service.engine import EngineError
 

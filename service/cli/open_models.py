@@ -7,9 +7,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+import typer
 
 from service.cli.find_model import ModelQuery, find_legs
+from service.cli.options import Input
 from service.engine import (
     Budget,
     EngineSettings,
@@ -31,24 +34,79 @@ from service.glossaries.folder import glossary_in_file
 EVERYTHING = 1 << 40  # no limit: only this program fills the queue
 
 
+@dataclass(frozen=True, kw_only=True)
+class LineOptions(TextFields):
+    """The files of one call, and what is written of each line; an option of the command line each."""
+
+    input: Input = None
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File for the translations; - is standard output, the default. Of documents: a file or a folder; by "
+            "default NAME.LANGUAGE.EXTENSION beside the document, and NAME.LANGUAGE beside a folder.",
+        ),
+    ] = None
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Write a line of JSON for each translation: source, text, alternatives, quality. Without it, "
+            "alternatives stand in lines below, after a tab.",
+        ),
+    ] = False
+    split_sentences: Annotated[
+        bool,
+        typer.Option(
+            "--split-sentences/--no-split-sentences",
+            help="Translate each sentence of a line by itself, or each line as one sentence. Lines of --target-file "
+            "are always taken as they are.",
+        ),
+    ] = True
+    glossary: Annotated[
+        Path | None,
+        typer.Option(
+            "--glossary",
+            help="File of terms and their translations: TSV or CSV (two columns, or a first row of language tags), or "
+            "TBX.",
+        ),
+    ] = None
+    target_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of given translations, line by line, which are scored and aligned; nothing is translated."
+        ),
+    ] = None
+    alignments: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the word alignment: source-target pairs i-j from 0, of the words that --words writes."
+        ),
+    ] = None
+    words: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the words of each line and of its translation, as fast_align reads them: a b ||| c d."
+        ),
+    ] = None
+    scores: Annotated[Path | None, typer.Option(help="File for the log-probability of each line.")] = None
+    quality: Annotated[
+        Path | None,
+        typer.Option(help="File for the quality of each line: the share of it, 0 to 1, that is expected to be usable."),
+    ] = None
+    signals: Annotated[
+        Path | None, typer.Option(help="File for the signals of the quality, one line of JSON each.")
+    ] = None
+
+
 @dataclass(frozen=True)
-class BulkOptions(TextFields):
+class BulkOptions(LineOptions):
     """The input, the model and the outputs of one call."""
 
     wanted: ModelQuery  # the model
     models_dir: Path
     texts: tuple[str, ...] = ()  # instead of the lines of the input
-    input: Path | None = None  # None or -: standard input
-    output: Path | None = None  # None or -: standard output
-    as_json: bool = False  # a line of JSON for each translation
-    glossary: Path | None = None  # a file of terms
-    split_sentences: bool = True  # a line may hold several sentences; given translations are never split
-    target_file: Path | None = None  # given translations: score and align these instead of translating
-    alignments: Path | None = None  # Pharaoh i-j between the words
-    words: Path | None = None  # these words, as fast_align reads them
-    quality: Path | None = None  # the expected usable share of each line, 0 to 1; empty where nothing is translated
-    signals: Path | None = None  # what the quality is computed from, as JSON, for `python -m training confidence`
-    scores: Path | None = None  # length-normalised log-probability of each line; 0 where nothing is translated
     device: Literal["cpu", "cuda", "auto"] = "auto"
     precision: Literal["int8", "fp16", "fp32"] | None = None  # None: the fastest that the bundle has for the device
     intra_threads: int = 1  # of ONNX Runtime, inside one run

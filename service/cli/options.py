@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from service.engine import About, limits_of
 from service.settings import Settings, SettingsError, load_settings
@@ -25,6 +26,10 @@ Precision = Annotated[
 IntraThreads = Annotated[
     int | None,
     typer.Option(help="Threads that ONNX Runtime uses inside one run of a model. [env: TRANSLUCENT_INTRA_THREADS]"),
+]
+Input = Annotated[
+    Path | None,
+    typer.Option("--input", "-i", help="File with one segment per line; - is standard input, the default."),
 ]
 
 
@@ -49,8 +54,12 @@ def read_settings(**overrides: object) -> Settings:
 
 
 def with_fields(kind: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the fields of a data class as options; it gets them as keywords."""
-    hints = get_type_hints(kind, include_extras=True)
+    """Give a command the fields of a data class as options, before those after its `*`; it gets them as keywords.
+
+    What a class itself declares comes before what it inherits.
+    """
+    types = get_type_hints(kind, include_extras=True)
+    hints = {name: types[name] for owner in kind.__mro__ for name in getattr(owner, "__annotations__", ())}
     more = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(kind, name), annotation=_option(hint))
         for name, hint in hints.items()
@@ -59,7 +68,9 @@ def with_fields(kind: type) -> Callable[[Callable[..., None]], Callable[..., Non
     def extended(command: Callable[..., None]) -> Callable[..., None]:
         declared = signature(command, eval_str=True)
         named = [parameter for parameter in declared.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD]
-        command.__signature__ = declared.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
+        first = sum(parameter.kind is not Parameter.KEYWORD_ONLY for parameter in named)
+        ordered = [*named[:first], *more, *named[first:]]
+        command.__signature__ = declared.replace(parameters=ordered)  # type: ignore[attr-defined]
         return command
 
     return extended
@@ -67,6 +78,8 @@ def with_fields(kind: type) -> Callable[[Callable[..., None]], Callable[..., Non
 
 def _option(hint: Any) -> Any:
     """Return the type of a field with what the command line says of it."""
+    if any(isinstance(part, OptionInfo) for part in hint.__metadata__):
+        return hint
     lowest, highest = limits_of(hint.__metadata__)
     [about] = [part.text for part in hint.__metadata__ if isinstance(part, About)]
     return Annotated[hint.__origin__, typer.Option(min=lowest, max=highest, help=about.replace("`", ""))]

@@ -2,7 +2,6 @@
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from service.cli import documents
 from service.cli import translate as bulk
 from service.cli.find_model import ModelQuery
-from service.cli.open_models import BulkOptions
+from service.cli.open_models import BulkOptions, LineOptions
 from service.cli.options import (
     FAILED,
     INTERRUPTED,
@@ -25,7 +24,7 @@ from service.cli.options import (
 )
 from service.cli.source_language import sample_of, with_source
 from service.documents.format import limits_of
-from service.engine import EngineError, InvalidOption, TextFields, UnsupportedPair
+from service.engine import EngineError, InvalidOption, UnsupportedPair
 from service.glossaries.checks import InvalidGlossary
 from service.logs import configure_logging
 
@@ -56,19 +55,6 @@ Pivot = Annotated[
         "[default: en] [env: TRANSLUCENT_PIVOT]"
     ),
 ]
-Input = Annotated[
-    Path | None,
-    typer.Option("--input", "-i", help="File with one segment per line; - is standard input, the default."),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="File for the translations; - is standard output, the default. Of documents: a file or a folder; by "
-        "default NAME.LANGUAGE.EXTENSION beside the document, and NAME.LANGUAGE beside a folder.",
-    ),
-]
 Columns = Annotated[
     str | None,
     typer.Option(help="Columns of a table (csv) to translate, by name or number from 1, separated by commas."),
@@ -85,71 +71,20 @@ Metadata = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count the words and characters of each document; nothing is translated.")
 ]
-AsJson = Annotated[
-    bool,
-    typer.Option(
-        "--json",
-        help="Write a line of JSON for each translation: source, text, alternatives, quality. Without it, alternatives "
-        "stand in lines below, after a tab.",
-    ),
-]
-SplitSentences = Annotated[
-    bool,
-    typer.Option(
-        "--split-sentences/--no-split-sentences",
-        help="Translate each sentence of a line by itself, or each line as one sentence. Lines of --target-file "
-        "are always taken as they are.",
-    ),
-]
-GlossaryFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--glossary",
-        help="File of terms and their translations: TSV or CSV (two columns, or a first row of language tags), or TBX.",
-    ),
-]
-TargetFile = Annotated[
-    Path | None,
-    typer.Option(help="File of given translations, line by line, which are scored and aligned; nothing is translated."),
-]
-Alignments = Annotated[
-    Path | None,
-    typer.Option(help="File for the word alignment: source-target pairs i-j from 0, of the words that --words writes."),
-]
-Words = Annotated[
-    Path | None,
-    typer.Option(help="File for the words of each line and of its translation, as fast_align reads them: a b ||| c d."),
-]
-Scores = Annotated[Path | None, typer.Option(help="File for the log-probability of each line.")]
-Quality = Annotated[
-    Path | None,
-    typer.Option(help="File for the quality of each line: the share of it, 0 to 1, that is expected to be usable."),
-]
-Signals = Annotated[Path | None, typer.Option(help="File for the signals of the quality, one line of JSON each.")]
 
 
-@with_fields(TextFields)
+@with_fields(LineOptions)
 def translate(
     texts: Texts = None,
     source: Source = None,
     target: Target = None,
     model: Model = None,
     pivot: Pivot = None,
-    input: Input = None,
-    output: Output = None,
-    as_json: AsJson = False,
-    split_sentences: SplitSentences = True,
-    glossary: GlossaryFile = None,
-    target_file: TargetFile = None,
-    alignments: Alignments = None,
-    words: Words = None,
-    scores: Scores = None,
+    *,
     columns: Columns = None,
     header: Header = False,
     metadata: Metadata = True,
     dry_run: DryRun = False,
-    quality: Quality = None,
-    signals: Signals = None,
     models_dir: ModelsDir = None,
     device: Device = None,
     precision: Precision = None,
@@ -174,17 +109,6 @@ def translate(
         wanted=ModelQuery(model, source, target, settings.default_bundles, settings.pivot_language),
         models_dir=settings.models_dir,
         texts=tuple(texts or ()),
-        input=input,
-        output=output,
-        as_json=as_json,
-        split_sentences=split_sentences,
-        glossary=glossary,
-        target_file=target_file,
-        alignments=alignments,
-        words=words,
-        scores=scores,
-        quality=quality,
-        signals=signals,
         device=settings.device,
         precision=settings.chosen_precision,
         intra_threads=settings.intra_threads,

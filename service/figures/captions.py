@@ -9,6 +9,11 @@ from service.figures.panels import Naming, Panel, ViewName, column_tokens
 TITLE_LENGTH = 64
 
 
+def beside(*parts: str) -> str:
+    """Return the parts of a line that say something, with dots between them."""
+    return "  ·  ".join(filter(None, parts))
+
+
 def digest(attention: AttentionMap) -> str:
     """Return enough of a model's digest to identify it."""
     return attention.digest[:19]
@@ -29,7 +34,7 @@ def headline(attention: AttentionMap) -> tuple[str, ...]:
 
 def described(attention: AttentionMap, naming: Naming) -> str:
     """Return what a map shows, of which layer and head, and how much weight the end token has."""
-    return "  ·  ".join(filter(None, (subject(attention), selection(attention, naming), _mass(attention))))
+    return beside(subject(attention), selection(attention, naming), _mass(attention))
 
 
 def subject(attention: AttentionMap) -> str:
@@ -79,7 +84,7 @@ def legend(attention: AttentionMap, panel: Panel, view: ViewName, several: bool)
     score = score_note(attention) if attention.kind in ("cross", "occlusion") else ""
     axes = f"rows: {panel.row_title}, columns: {panel.column_title}" if several else ""
     marks = "outlined: aligned words" if panel.marked and view == "heatmap" else ""
-    return "  ·  ".join(filter(None, (score, axes, marks, unknown_note(panel) if view == "heatmap" else "")))
+    return beside(score, axes, marks, unknown_note(panel) if view == "heatmap" else "")
 
 
 def score_note(attention: AttentionMap) -> str:

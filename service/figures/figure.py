@@ -9,6 +9,7 @@ import numpy as np
 from service.engine import AttentionMap, FloatArray, InvalidOption, TokenOrWord
 from service.figures.captions import (
     TITLE_LENGTH,
+    beside,
     described,
     digest,
     headline,
@@ -47,8 +48,8 @@ def single_figure(attention: AttentionMap, view: ViewName = "heatmap", naming: N
     if view == "lines" and several:
         raise InvalidOption("view=lines shows one head: give layer and head a number, align or mean instead of all.")
     arrangement: Literal["single", "grid", "lines"] = "lines" if view == "lines" else "grid" if several else "single"
-    about = "  ·  ".join(filter(None, (described(attention, naming), legend(attention, panels[0], view, several))))
-    notes = (f"{attention.model}  ·  {digest(attention)}", about)
+    about = beside(described(attention, naming), legend(attention, panels[0], view, several))
+    notes = (beside(attention.model, digest(attention)), about)
     return checked(Figure(headline(attention), notes, panels, arrangement))
 
 
@@ -60,37 +61,39 @@ def compare(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_
     difference = _panel(first, "difference", first.weights - second.weights, signed=True)
     difference_of = f"{subject(first)}; difference: {first.model} minus {second.model}"
     notes = (
-        *(f"{attention.model}  ·  {digest(attention)}  ·  {selection(attention, naming)}  ·  {score_note(attention)}"
-          for attention in (first, second)),
-        "  ·  ".join(filter(None, (difference_of, unknown_note(difference)))),
-    )  # fmt: skip
+        *(beside(_named(attention, naming), score_note(attention)) for attention in (first, second)),
+        beside(difference_of, unknown_note(difference)),
+    )
     return checked(Figure(headline(first), notes, (*panels, difference), "row"))
 
 
 def several(maps: Sequence[AttentionMap], naming: Naming = DEFAULT_NAMING) -> Figure:
     """Return a figure of any number of models on the same pair of texts, each with its own tokens and score."""
     panels = [
-        _panel(attention, f"{attention.model}  ·  {score_note(attention)}", attention.weights) for attention in maps
+        _panel(attention, beside(attention.model, score_note(attention)), attention.weights) for attention in maps
     ]
     marks = "outlined: aligned words" if any(panel.marked for panel in panels) else ""
     dashed = next(filter(None, map(unknown_note, panels)), "")
-    about = "  ·  ".join(filter(None, (subject(maps[0]), marks, dashed)))
-    models = [f"{attention.model}  ·  {digest(attention)}  ·  {selection(attention, naming)}" for attention in maps]
+    about = beside(subject(maps[0]), marks, dashed)
+    models = [_named(attention, naming) for attention in maps]
     return checked(Figure(headline(maps[0]), (about, *models), tuple(panels), "rows"))
+
+
+def _named(attention: AttentionMap, naming: Naming) -> str:
+    """Return the model of a map, with the layer and the head that are shown of it."""
+    return beside(attention.model, digest(attention), selection(attention, naming))
 
 
 def contrast(first: AttentionMap, second: AttentionMap, naming: Naming = DEFAULT_NAMING) -> Figure:
     """Return a figure of two translations of one text by one model, with its score of every token."""
     panels = [
-        _panel(attention, f"{name}  ·  {score_note(attention)}", attention.weights, scored=True)
+        _panel(attention, beside(name, score_note(attention)), attention.weights, scored=True)
         for attention, name in zip((first, second), naming.translations, strict=True)
     ]
     notes = (
-        f"{first.model}  ·  {digest(first)}",
+        beside(first.model, digest(first)),
         described(first, naming),
-        "  ·  ".join(
-            filter(None, ("bar: probability of the token; #1: the model’s first choice", unknown_note(panels[0])))
-        ),
+        beside("bar: probability of the token; #1: the model’s first choice", unknown_note(panels[0])),
     )
     title = (shorten(clean(first.source_text).strip(), TITLE_LENGTH),)
     return checked(Figure(title, notes, tuple(panels), "row"))

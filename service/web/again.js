@@ -2,6 +2,8 @@
 
 const LONGEST = 30; // seconds
 
+export const after = (milliseconds) => new Promise((done) => { setTimeout(done, milliseconds); });
+
 export function again(work) {
   let timer;
   let failures = 0;

@@ -1,6 +1,7 @@
 // Reads a text and its translation aloud, where the browser has a voice for the language.
 
 import { $ } from "./dom.js";
+import { base } from "./i18n.js";
 import { session, source } from "./session.js";
 import { state } from "./state.js";
 
@@ -9,7 +10,6 @@ const TEXTS = {
   "hear-text": () => [state.text, source()],
   "hear-translation": () => [session.translation, session.translation && state.target],
 };
-const base = (code) => code.toLowerCase().split(/[-_]/)[0];
 const voiceOf = (code) => (code ? speech?.getVoices().find(({ lang }) => base(lang) === base(code)) : undefined);
 
 // Offer what can be read.

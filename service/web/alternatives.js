@@ -2,7 +2,7 @@
 // word; or other translations of a whole sentence. The one that is chosen takes the place of the sentence.
 
 import { attention, post } from "./api.js";
-import { $, made, putBelow } from "./dom.js";
+import { $, made, putBelow, shared } from "./dom.js";
 import { t } from "./i18n.js";
 import { complain } from "./messages.js";
 import { searchFields } from "./requests.js";
@@ -29,9 +29,7 @@ export function closeAlternatives() {
 // What differs from another text in bold, between the words that stand beside it.
 function compared(text, from) {
   const [own, old] = [text.split(/(\s+)/), from.split(/(\s+)/)];
-  let [begin, end] = [0, 0];
-  while (begin < own.length && own[begin] === old[begin]) begin += 1;
-  while (end < Math.min(own.length, old.length) - begin && own.at(-1 - end) === old.at(-1 - end)) end += 1;
+  const [begin, end] = shared(own, old);
   const until = own.length - end;
   const [head, tail] = [own.slice(0, begin), own.slice(until)];
   return [head.length > 2 ? "… " : "", head.slice(-2).join(""), made("b", {}, own.slice(begin, until).join("")), tail.slice(0, 2).join(""), tail.length > 2 ? " …" : ""];

@@ -6,7 +6,7 @@ import { showExamples } from "./examples.js";
 import { showGlossaries } from "./glossary.js";
 import { number, t } from "./i18n.js";
 import { AUTO, hasFormality, isDefault, languageName, nameOfModel, pair, pivot, readers, seen, session, source, sources, targets } from "./session.js";
-import { DEFAULTS, recent, state } from "./state.js";
+import { DEFAULTS, keepPair, OF_PAIR, recent, state } from "./state.js";
 import { translatesWhileTyping } from "./typing.js";
 
 // Fill a list with [value, label]; gives the value that is chosen then.
@@ -88,6 +88,13 @@ export function showChoices() {
   $("model").disabled = !source(); // until the language is detected
   showGlossaries();
   showLayers();
+}
+
+// Translate between other languages, `pair` or one of them.
+export function choosePair(pair) {
+  Object.assign(state, OF_PAIR, pair);
+  showChoices();
+  keepPair();
 }
 
 // The models of the chosen pair; two legs are always translated by their defaults.

@@ -17,6 +17,9 @@ export function drawn(kind, attributes, ...content) {
   return element;
 }
 
+// Say something in a box, which is hidden where there is nothing to say.
+export const tell = (box, text) => Object.assign(box, { hidden: !text, textContent: text });
+
 // A small button; `pressed` is undefined for one that is no switch.
 export function button(text, pressed, properties = {}) {
   return made("button", { type: "button", className: "small", ariaPressed: pressed === undefined ? null : String(pressed), ...properties }, text);
@@ -35,6 +38,15 @@ export function putBelow(box, part) {
   pane.append(box);
   const { top, bottom } = pane.getBoundingClientRect();
   box.style.top = `${Math.min(part.getBoundingClientRect().bottom, bottom - 40) - top + 4}px`;
+}
+
+// How many entries two lists, or characters two texts, share at their beginnings, and then at their ends.
+export function shared(one, other) {
+  const most = Math.min(one.length, other.length);
+  let [begin, end] = [0, 0];
+  while (begin < most && one[begin] === other[begin]) begin += 1;
+  while (end < most - begin && one.at(-1 - end) === other.at(-1 - end)) end += 1;
+  return [begin, end];
 }
 
 // Keys that move the focus among elements of which the Tab key reaches one.

@@ -2,7 +2,7 @@
 
 import { closeAlternatives } from "./alternatives.js";
 import { attention } from "./api.js";
-import { $ } from "./dom.js";
+import { $, shared } from "./dom.js";
 import { t } from "./i18n.js";
 import { look } from "./inside.js";
 import { complain } from "./messages.js";
@@ -19,19 +19,10 @@ function show(editing) {
   $("edit").textContent = editing ? t("Done") : t("Edit");
 }
 
-// The first and the last character of a text that differ from another one, as numbers of characters before and after.
-function difference(old, now) {
-  const most = Math.min(old.length, now.length);
-  let [begin, end] = [0, 0];
-  while (begin < most && old[begin] === now[begin]) begin += 1;
-  while (end < most - begin && old.at(-1 - end) === now.at(-1 - end)) end += 1;
-  return [begin, end];
-}
-
 // Put an edited text in the place of the translation: what was edited within one sentence is aligned with its source.
 async function put(text) {
   const old = session.translation;
-  const [begin, end] = difference(old, text);
+  const [begin, end] = shared(old, text);
   const all = session.legs.at(-1);
   let at = 0;
   const touched = all.filter(({ target }) => {

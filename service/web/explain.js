@@ -5,7 +5,7 @@ import { $, bar, drawn, made } from "./dom.js";
 import { language, number, percent, t } from "./i18n.js";
 import { fieldsOfSentence, fieldsOfView } from "./requests.js";
 import { state } from "./state.js";
-import { labels } from "./tokens.js";
+import { columnsOf, labels, rowsOf } from "./tokens.js";
 import { showView } from "./view.js";
 
 const SIDE = [600, 90]; // units of the picture of the terms
@@ -31,9 +31,6 @@ function note(text, lang = language) {
   $("explain-parts").hidden = true;
   Object.assign($("explain-note"), { textContent: text, lang });
 }
-
-const rowsOf = ({ kind, source, target }) => (kind === "encoder" ? source : target).tokens;
-const columnsOf = ({ columns, source }) => columns ?? source.tokens;
 
 // The weights of words are sums: show those of subwords, and give the places of the first ones of two words.
 async function toSubwords(row, column) {

@@ -3,7 +3,7 @@
 import { address } from "./api.js";
 import { made } from "./dom.js";
 import { number, t } from "./i18n.js";
-import { labels } from "./tokens.js";
+import { columnsOf, labels, rowsOf } from "./tokens.js";
 
 const READABLE = 11; // pixels: the size of letters below which a figure scrolls sideways instead of becoming smaller
 const LARGEST = 1.4; // times a figure is enlarged
@@ -108,8 +108,8 @@ function* matrices(map, align) {
 const kinds = () => ({ cross: t("cross-attention"), encoder: t("encoder self-attention"), decoder: t("decoder self-attention"), occlusion: t("log-probability lost without each source word") });
 
 function table(map, name, weights) {
-  const rows = labels(map.kind === "encoder" ? map.source.tokens : map.target.tokens);
-  const columns = labels(map.columns ?? map.source.tokens);
+  const rows = labels(rowsOf(map));
+  const columns = labels(columnsOf(map));
   const unknown = weights.some((row) => row.includes(null)) ? ` ${t("“–”: not known, because no step reads the end token.")}` : "";
   const caption = map.kind === "occlusion"
     ? `${map.model}, ${kinds().occlusion}.`

@@ -1,8 +1,9 @@
 // Files: dropped or chosen, each translated by a job of the server. Their list is still there after a reload.
 
+import { after } from "./again.js";
 import { fetchFile, get, remove, saveAs, upload } from "./api.js";
 import { targetFor } from "./choices.js";
-import { $, keep, kept, made } from "./dom.js";
+import { $, keep, kept, made, tell } from "./dom.js";
 import { errorOf } from "./errors.js";
 import { faultOfTerms, glossary } from "./glossary.js";
 import { number, quoted, t, tn } from "./i18n.js";
@@ -15,7 +16,6 @@ const POLL = 600; // milliseconds
 const LATER = 3_000; // milliseconds until a server that cannot be reached is asked again
 let files = []; // { name, content, job, error, control, parts }
 
-const after = (milliseconds) => new Promise((done) => { setTimeout(done, milliseconds); });
 const keepFiles = () => keep(NAME, files.some(({ job }) => job) ? JSON.stringify(files.filter(({ job }) => job).map(({ name, job }) => [name, job.id])) : "", "sessionStorage");
 
 // Offer files if the server takes them; `formats` are the endings of their names.
@@ -54,8 +54,8 @@ function show(file) {
   const languages = job && from ? `${from} → ${languageName(job.target)}` : "";
   parts.bar.hidden = done || Boolean(error);
   parts.state.textContent = [languages, error ? "" : done ? t("Translated.") : showProgress(file)].filter(Boolean).join(" · ");
-  Object.assign(parts.error, { hidden: !error, textContent: error?.message ?? "" });
-  Object.assign(parts.link, { hidden: !done, textContent: t("Download {name}", { name: job?.file_name ?? "" }) });
+  tell(parts.error, error?.message ?? "");
+  tell(parts.link, done ? t("Download {name}", { name: job.file_name }) : "");
   parts.remove.textContent = done || error ? t("Remove") : t("Cancel");
   parts.remove.setAttribute("aria-label", `${parts.remove.textContent} ${name}`);
   const doubtful = job?.quality?.doubtful ?? [];

@@ -2,7 +2,7 @@
 
 import { listenToVoices } from "./aloud.js";
 import { listenToAlternatives } from "./alternatives.js";
-import { fit, showChoices } from "./choices.js";
+import { choosePair, fit } from "./choices.js";
 import { $ } from "./dom.js";
 import { listenToEditing } from "./edit.js";
 import { listenToExamples } from "./examples.js";
@@ -17,7 +17,7 @@ import { complain, say } from "./messages.js";
 import { settled } from "./requests.js";
 import { listenToTabs } from "./results.js";
 import { sentences, session, source } from "./session.js";
-import { here, keepPair, remember, state, used } from "./state.js";
+import { here, remember, state, used } from "./state.js";
 import { choose, clear, isCurrent, translate, typed } from "./translation.js";
 import { listenToSwitch } from "./typing.js";
 import { choose as chooseView, showView } from "./view.js";
@@ -42,20 +42,16 @@ function swap() {
   const text = swapped?.written === state.text ? swapped.text : isCurrent() ? session.translation : state.text;
   swapped = { text: state.text, written: text };
   session.detected = "";
-  Object.assign(state, { source: into, target: from, model: "", leg: "1", layer: "", head: "" });
   write(text);
-  showChoices();
-  keepPair();
+  choosePair({ source: into, target: from });
   if (state.text) translate();
   else clear();
 }
 
 // Show a translation of the history again.
 function recallTranslation({ source: from, target, text }) {
-  Object.assign(state, { source: from, target, model: "", leg: "1", layer: "", head: "" });
   write(text);
-  showChoices();
-  keepPair();
+  choosePair({ source: from, target });
   translate();
 }
 
@@ -124,13 +120,9 @@ export function listen({ open, begin }) {
   $("target_text").addEventListener("change", () => { if (sentences().length) look().catch(complain); });
   for (const name of ["source", "target", "model"]) {
     $(name).addEventListener("change", () => {
-      state[name] = $(name).value;
-      if (name !== "model") Object.assign(state, { model: "", leg: "1" });
       if (name === "source") session.detected = "";
-      Object.assign(state, { layer: "", head: "" });
-      showChoices();
+      choosePair({ ...(name === "model" && { leg: state.leg }), [name]: $(name).value });
       if (name !== "model") used(state[name]);
-      if (name !== "model") keepPair();
       remember();
       if (state.text) translate();
     });

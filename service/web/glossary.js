@@ -1,16 +1,14 @@
 // How terms are translated: the visitor's own, a term a line, or a glossary of the server. They stay in this tab.
 
 import { get } from "./api.js";
-import { $, keep, kept } from "./dom.js";
-import { t } from "./i18n.js";
+import { $, keep, kept, tell } from "./dom.js";
+import { base, t } from "./i18n.js";
 import { AUTO, pivot, source } from "./session.js";
 import { state } from "./state.js";
 
 const OWN = "";
 const NAME = "terms"; // in the storage of this tab
 let served = []; // [name, source, target] of the server's glossaries
-
-const base = (tag) => tag.split("-")[0];
 
 // Ask which glossaries the server has; a server without them shows none.
 export async function loadGlossaries() {
@@ -42,8 +40,7 @@ const lines = () => $("terms").value.split("\n").map((line, at) => [line, at + 1
 // What is wrong with the terms, at their box; a line that is being typed is not used yet.
 export function faultOfTerms() {
   const found = pivot() || $("glossary").value !== OWN ? "" : lines().map(([line, number]) => fault(line, number)).find(Boolean) ?? "";
-  $("terms-error").textContent = found;
-  $("terms-error").hidden = !found;
+  tell($("terms-error"), found);
   $("terms").setAttribute("aria-invalid", String(Boolean(found)));
   return found;
 }

@@ -6,7 +6,7 @@ import { $, button, drawn, made, rove } from "./dom.js";
 import { percent, t } from "./i18n.js";
 import { fieldsOfView } from "./requests.js";
 import { remember, state } from "./state.js";
-import { labels } from "./tokens.js";
+import { columnsOf, labels, rowsOf } from "./tokens.js";
 
 const COLOURS = 8; // in the style sheet; more heads repeat them
 const ROW = 30; // height of a token
@@ -101,10 +101,7 @@ function paint() {
   tell();
 }
 
-function names(side) {
-  if (side === "to") return labels(shown.columns ?? shown.source.tokens);
-  return labels(shown.kind === "encoder" ? shown.source.tokens : shown.target.tokens);
-}
+const names = (side) => labels((side === "to" ? columnsOf : rowsOf)(shown));
 
 function showTokens() {
   for (const [box, side] of [["head-from", "from"], ["head-to", "to"]]) {

@@ -29,6 +29,9 @@ export function tn(one, many, count, values = {}) {
   return filled((messages[one] ?? [one, many])[form], { count: number(count), ...values });
 }
 
+// The language of a tag, without its country or script.
+export const base = (tag) => tag.toLowerCase().split(/[-_]/)[0];
+
 // The name of a language in the language of the page; `english` is the server's name for it.
 export function nameOf(code, english) {
   if (!code || (english && language === "en")) return english ?? "";
@@ -37,7 +40,7 @@ export function nameOf(code, english) {
 }
 
 function preferred() {
-  const wanted = [kept(NAME), ...navigator.languages].filter(Boolean).map((tag) => tag.toLowerCase().split("-")[0]);
+  const wanted = [kept(NAME), ...navigator.languages].filter(Boolean).map(base);
   return wanted.find((code) => code in LANGUAGES) ?? "en";
 }
 

@@ -1,5 +1,6 @@
 // The models of this server, for people: a card each with languages, quality, size and licence; the rest is folded.
 
+import { after } from "./again.js";
 import { asOperator, get, post } from "./api.js";
 import { $, made } from "./dom.js";
 import { inEveryLanguage } from "./header.js";
@@ -137,7 +138,7 @@ async function add(pair, token) {
   try {
     let found = await asOperator("published", token, pair);
     while (found.state === "running") {
-      await new Promise((resolve) => { setTimeout(resolve, WAIT); });
+      await after(WAIT);
       found = await asOperator("published/state", token);
     }
     if (found.state === "added") await Promise.all([show(), showPublished()]);

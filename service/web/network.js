@@ -4,7 +4,7 @@ import { address, attention, get } from "./api.js";
 import { $, bar, drawn, made, rove } from "./dom.js";
 import { inEveryLanguage } from "./header.js";
 import { language, number, percent, t } from "./i18n.js";
-import { labels } from "./tokens.js";
+import { columnsOf as tokensOf, labels } from "./tokens.js";
 import { label } from "./tree.js";
 
 const SENTENCES = {
@@ -26,7 +26,7 @@ const recurrent = () => shown.model.architecture === "bahdanau";
 const tokens = () => labels(shown.search.target.tokens);
 const sources = () => labels(shown.search.source.tokens);
 const weightsOf = (kind) => shown.maps[kind].weights[shown.at[kind][0]][shown.at[kind][1]];
-const columnsOf = (kind) => labels(shown.maps[kind].columns ?? shown.search.source.tokens);
+const columnsOf = (kind) => labels(tokensOf(shown.maps[kind]));
 const largest = (row) => row.reduce((most, value, at) => ((value ?? 0) > (row[most] ?? 0) ? at : most), 0);
 
 // The token of the text that the decoder looks at most when it writes the token of this step.
@@ -41,7 +41,7 @@ function choices() {
 
 // The head of the last layer that looks at words, and not at the end of the text.
 function telling({ weights, columns, source }) {
-  const special = (columns ?? source.tokens).map((token) => Boolean(token.special));
+  const special = tokensOf({ columns, source }).map((token) => Boolean(token.special));
   const share = (head) => head.flat().reduce((sum, weight, at) => sum + (special[at % special.length] ? 0 : weight ?? 0), 0);
   return [weights.length - 1, largest(weights.at(-1).map(share))];
 }

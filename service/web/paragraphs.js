@@ -1,6 +1,8 @@
 // A long text is translated paragraph by paragraph: an edit asks for the paragraphs that it has changed, and the
 // translation that is shown has the others. A short text is always asked for as a whole, so that one register is chosen for all of it.
 
+import { shared } from "./dom.js";
+
 const LONG = 2_000; // characters
 const MOST = 100; // paragraphs of a request
 const BREAK = /(\n[^\S\n]*\n\s*)/; // between two paragraphs; kept by `split`
@@ -8,7 +10,7 @@ const paragraphsOf = (text) => text.split(BREAK);
 const isText = (part, at) => at % 2 === 0 && /\S/.test(part);
 
 // The sentences of each paragraph, in their order; undefined if they are not all there.
-function shared(paragraphs, sentences) {
+function sentencesOf(paragraphs, sentences) {
   let at = 0;
   const found = paragraphs.map((paragraph) => {
     const first = at;
@@ -27,7 +29,7 @@ function shared(paragraphs, sentences) {
 function cut({ text, translation, between, legs }) {
   const [source, target] = [paragraphsOf(text), paragraphsOf(translation)];
   const middle = between ? paragraphsOf(between.text) : source;
-  const sentences = legs.map((leg, at) => shared(at ? middle : source, leg));
+  const sentences = legs.map((leg, at) => sentencesOf(at ? middle : source, leg));
   if (source.length !== target.length || source.length !== middle.length || sentences.includes(undefined)) return undefined;
   return source.map((own, at) => ({ text: own, translation: target[at], between: middle[at], legs: sentences.map((leg) => leg[at]) }));
 }
@@ -37,10 +39,7 @@ export function changed(text, shown) {
   if (text.length <= LONG || !shown.legs.length) return undefined;
   const [now, before] = [paragraphsOf(text), cut(shown)];
   if (!before) return undefined;
-  const most = Math.min(now.length, before.length);
-  let [begin, end] = [0, 0];
-  while (begin < most && now[begin] === before[begin].text) begin += 1;
-  while (end < most - begin && now.at(-1 - end) === before.at(-1 - end).text) end += 1;
+  let [begin, end] = shared(now, before.map((one) => one.text));
   begin -= begin % 2; // whole paragraphs: what is replaced begins and ends with one
   end -= end % 2;
   const between = now.slice(begin, now.length - end);

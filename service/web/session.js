@@ -1,6 +1,6 @@
 // What the parts of the page share: what the server offers, and the sentences it has translated.
 
-import { nameOf } from "./i18n.js";
+import { base, nameOf } from "./i18n.js";
 import { state } from "./state.js";
 
 export const session = {
@@ -26,7 +26,6 @@ export const targets = (code) => [...new Set((code ? [language(code)] : session.
 export const sources = () => session.languages.map((one) => one.code).filter((code) => targets(code).length);
 
 // Those of some languages that the browser is set to, the first one first, and English.
-const base = (code) => code.toLowerCase().split("-")[0];
 export const readers = (codes) => [...navigator.languages, "en"].map((tag) => codes.find((code) => base(code) === base(tag))).filter(Boolean);
 export const isSource = (code) => sources().some((one) => base(one) === base(code));
 

@@ -53,6 +53,9 @@ export const used = (code) => keep(LANGUAGES, [...new Set([code, ...recent()])].
 const CHOSEN = "pair"; // in the browser's storage
 export const keepPair = () => keep(CHOSEN, PAIR.map((name) => state[name]).join());
 
+// What the visitor has chosen for one pair only.
+export const OF_PAIR = { model: "", leg: "1", layer: "", head: "" };
+
 addEventListener("pagehide", () => { if (waiting) writeAddress(); });
 
 // What the address says: after # the page's own fields, after ? those of LibreTranslate's page, which names the text q.

@@ -7,13 +7,11 @@ import { number, percent, quoted, t } from "./i18n.js";
 import { fieldsOfView } from "./requests.js";
 import { model } from "./session.js";
 import { state } from "./state.js";
-import { labels } from "./tokens.js";
+import { labels, probability as chance } from "./tokens.js";
 import { drawTree, follow, label, textOf } from "./tree.js";
 
 let shown; // the last answer
 let step = 0;
-
-const chance = (logprob) => Math.exp(Math.min(logprob, 0));
 
 const outcomes = () => ({ live: t("stays in the beam"), finished: t("finished"), pruned: t("pruned") });
 

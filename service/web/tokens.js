@@ -2,6 +2,12 @@
 
 const plain = (token) => token.special ?? (token.text || token.piece);
 
+// The tokens of the rows and of the columns of a map.
+export const rowsOf = ({ kind, source, target }) => (kind === "encoder" ? source : target).tokens;
+export const columnsOf = ({ columns, source }) => columns ?? source.tokens;
+
+export const probability = (logprob) => Math.exp(Math.min(logprob, 0));
+
 // Labels of a list of tokens. A character that the vocabulary spells in bytes is several tokens with one place
 // in the text: they are numbered, as “🐶 2/4”.
 export function labels(tokens) {

@@ -6,8 +6,8 @@ import { again } from "./again.js";
 import { showVoices } from "./aloud.js";
 import { closeAlternatives, openAlternatives } from "./alternatives.js";
 import { post } from "./api.js";
-import { showChoices } from "./choices.js";
-import { $, button } from "./dom.js";
+import { choosePair, showChoices } from "./choices.js";
+import { $, button, tell } from "./dom.js";
 import { doubtsOf } from "./doubts.js";
 import { record } from "./history.js";
 import { number, t, tn } from "./i18n.js";
@@ -17,7 +17,7 @@ import { changed } from "./paragraphs.js";
 import { formality, searchFields } from "./requests.js";
 import { showDoubts, showPivot } from "./results.js";
 import { AUTO, isSource, languageName, legs, model, pivot, readers, sentences, session, source, sources, targets } from "./session.js";
-import { keepPair, remember, state, writeAddress } from "./state.js";
+import { OF_PAIR, remember, state, writeAddress } from "./state.js";
 import { cancelTyped, pauseAfter, soon, translatesWhileTyping } from "./typing.js";
 import { stopDrawing } from "./view.js";
 import { forgetWords, showWords } from "./words.js";
@@ -77,8 +77,7 @@ function fail(error) {
 // How many characters the text has more than the server takes; told at the count of characters, where the text ends.
 function tooLong() {
   const over = [...state.text].length - session.limit;
-  $("limit").hidden = over <= 0;
-  $("limit").textContent = over > 0 ? tn("The text is {count} character too long for this server.", "The text is {count} characters too long for this server.", over) : "";
+  tell($("limit"), over > 0 ? tn("The text is {count} character too long for this server.", "The text is {count} characters too long for this server.", over) : "");
   return over > 0;
 }
 
@@ -218,7 +217,7 @@ async function languageOf(guesses, signal) {
 async function detect(signal) {
   const language = await languageOf(await post("detect", { q: state.text }, signal), signal);
   if (!targets(language).length) throw new Error(unread(language));
-  if (session.detected !== language) Object.assign(state, { model: "", leg: "1", layer: "", head: "" });
+  if (session.detected !== language) Object.assign(state, OF_PAIR);
   session.detected = language;
   showChoices();
 }
@@ -231,9 +230,7 @@ async function unserved(signal) {
 
 // Translate from another language than the one that was chosen.
 function translateFrom(language) {
-  Object.assign(state, { source: language, model: "", leg: "1", layer: "", head: "" });
-  showChoices();
-  keepPair();
+  choosePair({ source: language });
   translate();
 }
 

@@ -1,6 +1,7 @@
 // The hypotheses of a beam search as a tree: a column for each step, the best of a step on top.
 
 import { drawn } from "./dom.js";
+import { probability } from "./tokens.js";
 
 const WIDE = 104; // of a box, in units of the picture
 const HIGH = 26;
@@ -48,7 +49,7 @@ export function drawTree(svg, { hypotheses, best }, titled) {
     }
     const name = label(node.piece);
     const text = drawn("text", { x: x + WIDE / 2, y: y + 17 }, `${name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name}${node.outcome === "finished" ? " ✓" : ""}`);
-    const chance = node.parent === null ? 0 : Math.exp(Math.min(node.logprob, 0));
+    const chance = node.parent === null ? 0 : probability(node.logprob);
     return drawn("g", { class: kind, "data-node": number, "data-step": node.step ?? -1 },
       drawn("title", {}, titled(number)),
       drawn("rect", { x, y, width: WIDE, height: HIGH, rx: 6 }),

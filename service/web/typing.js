@@ -1,5 +1,6 @@
 // Translates while the visitor types: a word when it is complete or the keys pause, then as often as answers come, and always the latest text.
 
+import { after } from "./again.js";
 import { keep, kept } from "./dom.js";
 
 const NAME = "translate-as-you-type"; // in the browser's storage; "off" if it was switched off
@@ -41,8 +42,6 @@ export function pauseAfter(before) {
   last = now;
   return HALF.test(before) ? Math.max(pause, Math.min(2 * gap, LONGEST)) : pause / 4;
 }
-
-const after = (milliseconds) => new Promise((go) => { setTimeout(go, milliseconds); });
 
 // Call `work`, a promise's function, after a time, unless another call follows, and not while an earlier one may still be answered.
 export async function soon(work, milliseconds = pause) {

@@ -2,7 +2,7 @@
 
 import { attention, post } from "./api.js";
 import { showLayers } from "./choices.js";
-import { $, made } from "./dom.js";
+import { $, made, tell } from "./dom.js";
 import { closeExplanation, explain, explainable } from "./explain.js";
 import { showExports } from "./exports.js";
 import { draw, tables } from "./figure.js";
@@ -56,8 +56,7 @@ export async function showView() {
   $("plain").textContent = plain() ?? "";
   $("plain").hidden = $("technical").hidden = Boolean(missing) || !plain();
   const note = missing || (borrows() ? t("{model} has one head. These are the heads of {other}, for the same translation.", { model: model().name, other: seen().name }) : "");
-  $("figure-note").hidden = !note;
-  $("figure-note").textContent = note;
+  tell($("figure-note"), note);
   $("sideways").hidden = $("both").hidden = true;
   $("figure-heading").replaceChildren();
   closeExplanation();
@@ -79,8 +78,7 @@ export async function showView() {
     }, control.signal));
   } catch (error) {
     if (error.name === "AbortError") return;
-    $("figure-note").textContent = error.message;
-    $("figure-note").hidden = false;
+    tell($("figure-note"), error.message);
     $("figure").replaceChildren();
   } finally {
     if (drawing === control) $("figure").classList.remove("busy");

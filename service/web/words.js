@@ -1,9 +1,10 @@
 // The words of both boxes, in the boxes themselves: partners of the alignment light up on the other side.
 // Behind the box of the text lies a mirror with the same text, since a text box has no elements to light up.
 
-import { $, made, putBelow, rove } from "./dom.js";
+import { $, made, putBelow, rove, tell } from "./dom.js";
 import { percent, quoted, t } from "./i18n.js";
 import { isLow, reasonOf } from "./quality.js";
+import { probability } from "./tokens.js";
 
 const boxes = { source: $("mirror"), target: $("translation") };
 const POINTED = ".word, mark";
@@ -87,10 +88,8 @@ function clear() {
 
 // Say below a doubtful sentence why it is one; without one, nothing.
 function explain(mark) {
-  $("reason").hidden = !mark;
-  $("reason").textContent = mark?.dataset.doubt ?? "";
-  if (!mark) return;
-  putBelow($("reason"), mark);
+  tell($("reason"), mark?.dataset.doubt ?? "");
+  if (mark) putBelow($("reason"), mark);
 }
 
 // Light up a sentence on both sides.
@@ -119,7 +118,7 @@ function point(name, at) {
     ? t("{word} is aligned with {partners}", { word: named(word), partners: named(...found) })
     : t("{word} is not aligned", { word: named(word) });
   const { logprob } = shown[name].flatMap((one) => one?.words ?? []).find(({ from }) => from === own);
-  const sure = name === "target" ? `${t("; ")}${t("probability {percent}", { percent: percent(Math.exp(Math.min(logprob, 0))) })}` : "";
+  const sure = name === "target" ? `${t("; ")}${t("probability {percent}", { percent: percent(probability(logprob)) })}` : "";
   $("partners").textContent = aligned + sure;
 }
 
