@@ -69,7 +69,7 @@ def _check_alike(first: Manifest, second: Manifest) -> None:
         "tokenizer": lambda manifest: manifest.files[TOKENIZER_NAME],
         "tokenizer of the target": lambda manifest: manifest.files.get(manifest.target_tokenizer or TOKENIZER_NAME),
         "vocabulary": lambda manifest: (manifest.vocabulary_size, manifest.special_ids, manifest.source_end),
-        "languages": lambda manifest: (manifest.source_languages, manifest.targets),
+        "languages": lambda manifest: (manifest.source_languages, manifest.source_prefixes, manifest.targets),
     }
     for what, of in facts.items():
         if of(first) != of(second):

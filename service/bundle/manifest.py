@@ -36,6 +36,7 @@ class TargetLanguage:
 
     language: str
     prefix: tuple[int, ...] = ()  # the ids that request it, before every source
+    begin: tuple[int, ...] = ()  # the ids that request it, with which every translation begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,7 @@ class Manifest:
     architecture: str
     source_languages: tuple[str, ...]  # at least one
     targets: tuple[TargetLanguage, ...]  # at least one
+    source_prefixes: Mapping[str, tuple[int, ...]]  # the ids that name a language, before every source in it
     special_ids: SpecialIds
     vocabulary_size: int
     limits: TokenLimits
@@ -176,6 +178,12 @@ class Manifest:
     def is_large(self) -> bool:
         """Return whether the model is so large that graphs are opened, and weights are packed, only where needed."""
         return int(self.card.get("parameters") or 0) > LARGE_PARAMETERS
+
+    @property
+    def language_ids(self) -> frozenset[int]:
+        """Return the ids that name languages, which are not text."""
+        targets = (number for target in self.targets for number in (*target.prefix, *target.begin))
+        return frozenset(targets).union(*self.source_prefixes.values())
 
     @property
     def source_language(self) -> str:
@@ -198,6 +206,7 @@ def parse_manifest(document: dict[str, Any]) -> Manifest:
         architecture=document["architecture"],
         source_languages=tuple(document["source_languages"]),
         targets=_parse_targets(document),
+        source_prefixes={code: tuple(ids) for code, ids in document.get("source_prefixes", {}).items()},
         special_ids=SpecialIds(**document["special_ids"]),
         vocabulary_size=document["vocabulary_size"],
         limits=TokenLimits(**document["limits"]),
@@ -221,7 +230,10 @@ def parse_manifest(document: dict[str, Any]) -> Manifest:
 def _parse_targets(document: dict[str, Any]) -> tuple[TargetLanguage, ...]:
     if "targets" not in document:
         return (TargetLanguage(document["target_language"]),)
-    return tuple(TargetLanguage(target["language"], tuple(target["prefix"])) for target in document["targets"])
+    return tuple(
+        TargetLanguage(target["language"], tuple(target["prefix"]), tuple(target.get("begin", ())))
+        for target in document["targets"]
+    )
 
 
 def parse_graphs(graphs: dict[str, Any]) -> GraphSet:

@@ -91,9 +91,12 @@ def _contradictions_of_ids(document: dict[str, Any]) -> Iterator[str]:
         yield "special_ids: they must differ from each other"
     if max(special.values()) >= document["vocabulary_size"]:
         yield "special_ids: an id lies outside vocabulary_size"
-    prefixes = [number for target in document.get("targets", ()) for number in target["prefix"]]
-    if max(prefixes, default=0) >= document["vocabulary_size"]:
-        yield "targets: an id lies outside vocabulary_size"
+    targets, prefixes = document.get("targets", ()), document.get("source_prefixes", {})
+    of_languages = [*prefixes.values(), *(ids for target in targets for ids in (target["prefix"], target.get("begin", ())))]
+    if max((number for ids in of_languages for number in ids), default=0) >= document["vocabulary_size"]:
+        yield "targets, source_prefixes: an id lies outside vocabulary_size"
+    if not prefixes.keys() <= set(document["source_languages"]):
+        yield "source_prefixes: it names a language that is not in source_languages"
 
 
 def _contradictions_of_graphs(precision: str, graphs: dict[str, Any], files: Mapping[str, str]) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """The description of a model for export, which comes from a recipe or an import, and its manifest."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ class ModelDescription:
     targets: tuple[TargetLanguage, ...]
     network: NetworkConfig
     max_tokens: int
+    source_prefixes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """As the manifest's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +127,10 @@ def manifest_document(
 def _if_needed(model: ModelDescription, subwords: Subwords) -> dict[str, Any]:
     """Return the entries that depend on the model; ``targets`` stands in place of ``target_language``."""
     result: dict[str, Any] = {"target_language": model.targets[0].language}
-    if len(model.targets) > 1 or model.targets[0].prefix:
-        languages = [{"language": target.language, "prefix": list(target.prefix)} for target in model.targets]
-        result = {"targets": languages}
+    if len(model.targets) > 1 or model.targets[0] != TargetLanguage(model.targets[0].language):
+        result = {"targets": [_target(target) for target in model.targets]}
+    if model.source_prefixes:
+        result["source_prefixes"] = {language: list(ids) for language, ids in model.source_prefixes.items()}
     if subwords.target is not None:
         result["target_tokenizer"] = TARGET_TOKENIZER_NAME
     if not subwords.source_end:
@@ -134,6 +138,11 @@ def _if_needed(model: ModelDescription, subwords: Subwords) -> dict[str, Any]:
     if subwords.unknown is not None:
         result["special_ids"] = {"pad": PAD, "bos": BOS, "eos": EOS, "unk": subwords.unknown}
     return result
+
+
+def _target(target: TargetLanguage) -> dict[str, Any]:
+    begin = {"begin": list(target.begin)} if target.begin else {}
+    return {"language": target.language, "prefix": list(target.prefix), **begin}
 
 
 def next_version(output: Path) -> str:

@@ -76,7 +76,8 @@ def search_options(
     longest = length_limit(source_tokens, target_limit, options.max_length)
     if len(prefix) >= longest:
         raise InvalidOption(
-            f"target_prefix has {len(prefix)} tokens; a translation of this text has at most {longest} with its end."
+            f"target_prefix has {len(prefix)} tokens, with that of the language if the model writes one; a translation "
+            f"of this text has at most {longest} with its end."
         )
     return SearchOptions(
         beam_size=max(options.beam_size, n_best),
@@ -94,9 +95,15 @@ def normalised_score(logprobs: Sequence[float], length_penalty: float) -> float:
     return float(sum(logprobs) / len(logprobs) ** length_penalty)
 
 
-def over_vocabulary(hypothesis: Hypothesis, scores: ScoringResult, length_penalty: float) -> Hypothesis:
-    """Return a hypothesis with its scored log-probabilities: those of the search may be over a shortlist only."""
-    logprobs = tuple(float(value) for value in scores.logprobs[: len(hypothesis.ids)])
+def over_vocabulary(
+    hypothesis: Hypothesis, scores: ScoringResult, length_penalty: float, certain: int
+) -> Hypothesis:
+    """Return a hypothesis with its scored log-probabilities: those of the search may be over a shortlist only.
+
+    `certain`: how many tokens name the language of the translation, which has log-probability 0, as in the search.
+    """
+    scored = scores.logprobs[certain : len(hypothesis.ids)].tolist()
+    logprobs = *[0.0] * min(certain, len(hypothesis.ids)), *scored
     return replace(hypothesis, logprobs=logprobs, score=normalised_score(logprobs, length_penalty) if logprobs else 0.0)
 
 

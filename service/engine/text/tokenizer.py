@@ -15,8 +15,8 @@ import copy
 import functools
 import re
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -53,11 +53,14 @@ class DecodedText:
 class Tokenizer:
     """Converts the texts of one side to ids; it is thread-safe and releases the GIL while it encodes."""
 
-    def __init__(self, library: tokenizers.Tokenizer, special_ids: SpecialIds, end: bool = True) -> None:
-        """Wrap a tokenizer of the library; `end`: whether a text is closed by </s>."""
+    def __init__(
+        self, library: tokenizers.Tokenizer, special_ids: SpecialIds, end: bool = True, languages: Collection[int] = ()
+    ) -> None:
+        """Wrap a tokenizer of the library; `end`: whether a text is closed by </s>; `languages`: ids that name them."""
         self._library = as_plain_text(library)
         self._bos, self.eos, self._unk = special_ids.bos, special_ids.eos, special_ids.unk
-        self._prefix: tuple[int, ...] = ()
+        self.prefix: tuple[int, ...] = ()  # the ids before every text
+        self._views = {self.prefix: self}
         self._end = (special_ids.eos,) if end else ()
         vocabulary = library.get_vocab(with_added_tokens=True)
         # Entries that no text is cut into have names with a leading space (training.imports.subwords).
@@ -65,9 +68,8 @@ class Tokenizer:
         for piece, number in vocabulary.items():
             self._pieces[number] = piece.removeprefix(" ")
         self._by_name = {} if self._unk is None else {piece: number for number, piece in enumerate(self._pieces)}
-        self._specials = {
-            number: self._pieces[number] for number in (special_ids.pad, special_ids.bos, special_ids.eos)
-        }
+        specials = special_ids.pad, special_ids.bos, special_ids.eos, *languages
+        self._specials = {number: self._pieces[number] for number in specials}
         self._words = word_ids(self._library) if self._unk is None and cuts_at_spaces(self._library) else None
         self._longest_piece = max(map(len, vocabulary))
         self._parts_words = parts_words(library)
@@ -77,23 +79,28 @@ class Tokenizer:
             number: int(match[1], 16) for piece, number in vocabulary.items() if (match := _BYTE_PIECE.fullmatch(piece))
         }
 
-    def for_target(self, prefix: Sequence[int]) -> Tokenizer:
-        """Return the same tokenizer with ids before every text that request a language."""
-        view = copy.copy(self)
-        view._prefix = tuple(prefix)
-        view._specials = self._specials | {number: self._pieces[number] for number in prefix}
-        return view
+    def with_prefix(self, prefix: tuple[int, ...]) -> Tokenizer:
+        """Return the same tokenizer with ids before every text that name a language."""
+        if prefix not in self._views:
+            view = copy.copy(self)
+            view.prefix = prefix
+            self._views[prefix] = view
+        return self._views[prefix]
+
+    @property
+    def classes(self) -> TokenClasses:
+        """Return the classes of tokens that values need, which are the same whatever the prefix is."""
+        return self._views[()]._classes
 
     @functools.cached_property
-    def classes(self) -> TokenClasses:
-        """Return the classes of tokens that values need."""
+    def _classes(self) -> TokenClasses:
         size = len(self._pieces)
         digits, openers, continuing = (np.zeros(size, bool) for _ in range(3))
         for number, piece in enumerate(self._pieces):
             byte = self._bytes.get(number)
             text = piece if byte is None else chr(byte)
             digits[number] = any(map(str.isdecimal, text)) if number not in self._specials else False
-            openers[number] = text == SPACE_PIECE or text.endswith(_OPENERS)
+            openers[number] = number in self._specials or text == SPACE_PIECE or text.endswith(_OPENERS)
             continuing[number] = number not in self._specials and text[:1].isalnum() and (byte is None or byte < 128)
         packed = (np.packbits(flags).tobytes() for flags in (digits, openers, continuing))
         return TokenClasses(size, *packed)
@@ -140,7 +147,7 @@ class Tokenizer:
 
     def holds_text(self, ids: Sequence[int]) -> bool:
         """Return whether ids from `encode` hold more than the ids that surround every text."""
-        return len(ids) > len(self._prefix) + len(self._end)
+        return len(ids) > len(self.prefix) + len(self._end)
 
     def exceeds(self, limit: int, text: str) -> bool:
         """Return whether a text is so long that it must have more tokens, without tokenisation.
@@ -152,14 +159,14 @@ class Tokenizer:
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the ids of a text, ending with </s> if texts are closed; raise InvalidText for lone surrogates."""
         if self._words is not None and text.isascii():
-            return (*self._prefix, *self._words(text), *self._end)
+            return (*self.prefix, *self._words(text), *self._end)
         check_text(text)
         composed = normalize_nfc(text)
         encoding = self._library.encode(composed, add_special_tokens=False)
         ids = encoding.ids
         if self._unk is not None and self._unk in ids:
             ids = [self._known(*each, composed) for each in zip(ids, encoding.offsets, strict=True)]
-        return (*self._prefix, *ids, *self._end)
+        return (*self.prefix, *ids, *self._end)
 
     def _known(self, number: int, span: tuple[int, int], text: str) -> int:
         """Return the id of a token; a text without a piece on this side may be a piece of the other side."""
@@ -175,7 +182,7 @@ class Tokenizer:
         edits = nfc_edits(text)
         composed = edits.edited(text)
         encoding = self._library.encode(composed, add_special_tokens=False)
-        tokens = [self._special(number, shift) for number in self._prefix]
+        tokens = [self._special(number, shift) for number in self.prefix]
         before = 0
         for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
             start = before if start < before < end else start  # a space that is not in the text has the sign's place
@@ -251,21 +258,22 @@ class Tokenizers:
     target: Tokenizer
 
 
-def for_target(tokenizers: Tokenizers, manifest: Manifest, language: str) -> Tokenizers:
-    """Return the tokenizers for one of a model's target languages."""
-    prefix = next((target.prefix for target in manifest.targets if target.language == language), ())
-    return replace(tokenizers, source=tokenizers.source.for_target(prefix)) if prefix else tokenizers
+def for_pair(tokenizers: Tokenizers, manifest: Manifest, source: str, target: str) -> Tokenizers:
+    """Return the tokenizers for one of a model's language pairs."""
+    asked = next(language for language in manifest.targets if language.language == target)
+    prefix = *manifest.source_prefixes.get(source, ()), *asked.prefix
+    return Tokenizers(tokenizers.source.with_prefix(prefix), tokenizers.target.with_prefix(asked.begin))
 
 
 def load_tokenizers(bundle: Bundle) -> Tokenizers:
     """Load a bundle's tokenizers; raise BundleCorrupt or BundleIncompatible if they do not fit the manifest."""
     manifest = bundle.manifest
     library = _load(bundle.tokenizer_path, manifest)
-    source = Tokenizer(library, manifest.special_ids, manifest.source_end)
-    if manifest.target_tokenizer is None:
-        return Tokenizers(source, source if manifest.source_end else Tokenizer(library, manifest.special_ids))
-    target = _load(bundle.path(manifest.target_tokenizer), manifest)
-    return Tokenizers(source, Tokenizer(target, manifest.special_ids))
+    source = Tokenizer(library, manifest.special_ids, manifest.source_end, manifest.language_ids)
+    if manifest.target_tokenizer is None and manifest.source_end:
+        return Tokenizers(source, source)
+    target = library if manifest.target_tokenizer is None else _load(bundle.path(manifest.target_tokenizer), manifest)
+    return Tokenizers(source, Tokenizer(target, manifest.special_ids, languages=manifest.language_ids))
 
 
 def _load(path: Path, manifest: Manifest) -> tokenizers.Tokenizer:
@@ -283,7 +291,8 @@ def _load(path: Path, manifest: Manifest) -> tokenizers.Tokenizer:
     missing = [name for name in BYTE_TOKENS if name not in vocabulary]
     if missing and special.unk is None:
         raise BundleIncompatible(f"{path}: {len(missing)} of the 256 byte tokens are missing, {missing[0]} first.")
-    for number in (special.pad, special.bos, special.eos, *([] if special.unk is None else [special.unk])):
+    unknown = [] if special.unk is None else [special.unk]
+    for number in (special.pad, special.bos, special.eos, *unknown, *manifest.language_ids):
         if library.id_to_token(number) is None:
             raise BundleIncompatible(f"{path}: the special id {number} of the manifest is not in the vocabulary.")
     return library

@@ -163,9 +163,11 @@ class GivenTranslations:
         return given
 
     def _detail(self, given: GivenPair, scores: ScoringResult) -> SentenceDetail:
-        hypothesis = over_vocabulary(Hypothesis(given.target_ids, (), 0.0, "eos"), scores, penalty_of(self.options))
+        tokenizers, penalty = self.pair.tokenizers, penalty_of(self.options)
+        given_ids = Hypothesis(given.target_ids, (), 0.0, "eos")
+        hypothesis = over_vocabulary(given_ids, scores, penalty, len(tokenizers.target.prefix))
         weights = alignment_weights(scores.cross_attention, self.pair.align)
-        source = given.source_text, given.sentence.source_tokens(self.pair.tokenizers.source), 0
+        source = given.source_text, given.sentence.source_tokens(tokenizers.source), 0
         translated = TranslatedSentence(given.sentence, (hypothesis,), hypothesis.logprobs, weights, scores)
         return translated.detail_of(source, (given.target.text, given.target.tokens, 0), self.pair.align.threshold)
 

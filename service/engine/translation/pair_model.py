@@ -18,7 +18,7 @@ from service.engine.languages.tags import canonical
 from service.engine.model_info import ModelInfo
 from service.engine.scheduling.interface import SentenceWorker
 from service.engine.text.reader import Reader
-from service.engine.text.tokenizer import Tokenizers, for_target
+from service.engine.text.tokenizer import Tokenizers, for_pair
 from service.engine.thread_pools import TEXT_POOL
 from service.engine.types import TranslationOptions
 from service.engine.values.finder import ValueRules
@@ -52,7 +52,7 @@ class PairModel:
             reader=replace(
                 self.reader,
                 language=info.source_language,
-                tokenizers=for_target(self.tokenizers, self.manifest, info.target_language),
+                tokenizers=for_pair(self.tokenizers, self.manifest, info.source_language, info.target_language),
             ),
         )
 
@@ -124,7 +124,7 @@ def pair_of_worker(
         on_event=on_event,
         align=alignment_head_in_result(manifest.attention.align),
         reader=Reader(
-            for_target(tokenizers, manifest, info.target_language), manifest.source_language, wrap_tokens, limit
+            for_pair(tokenizers, manifest, info.source_language, info.target_language), manifest.source_language, wrap_tokens, limit
         ),
     )
 

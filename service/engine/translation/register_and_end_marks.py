@@ -112,10 +112,11 @@ class RegisterAndEndMarks:
         read = await map_if_many(work, lambda old: self._with_forms(old) if old else [], commands)
         each_with = zip(commands, read, strict=True)
         scores = iter(await self._score([(old, ids) for old, read_forms in each_with if old for ids in read_forms]))
-        penalty = penalty_of(self.options)
+        penalty, certain = penalty_of(self.options), len(self.pair.tokenizers.target.prefix)
         forms = []
         for old, read_forms in zip(commands, read, strict=True):
-            scored = [over_vocabulary(Hypothesis(ids, (), 0.0, "eos"), next(scores), penalty) for ids in read_forms]
+            given = (Hypothesis(ids, (), 0.0, "eos") for ids in read_forms)
+            scored = [over_vocabulary(hypothesis, next(scores), penalty, certain) for hypothesis in given]
             shift = normalised_score(old.logprobs, penalty) - scored[0].score if old and scored else 0.0
             forms.append([replace(hypothesis, score=hypothesis.score + shift) for hypothesis in scored[1:]])
         return forms
@@ -158,7 +159,7 @@ class RegisterAndEndMarks:
         for (group, at, ids), scored in zip(ended, scores, strict=True):
             first, *others = group[at].hypotheses
             alike = group[at].ids[: len(ids) - 2] == ids[:-2]
-            before = group[at].logprobs[: len(ids) - 2] if alike else ()
+            before = group[at].logprobs[: len(ids) - 2 if alike else len(self.pair.tokenizers.target.prefix)]
             logprobs = (*before, *map(float, scored.logprobs[len(before) :]))
             score = normalised_score(logprobs, penalty_of(self.options))
             chosen.append(((group, at), replace(first, ids=ids, logprobs=logprobs, score=score), others))
@@ -180,7 +181,7 @@ class RegisterAndEndMarks:
         if ids[-1:] != (target.eos,) or len(ids) < 2 or not result.logprobs:
             return ()
         mark = target.piece(ids[-2])[-1:]
-        first = "".join(map(target.piece, ids[:2])).lstrip(SPACE_PIECE)[:1]
+        first = "".join(map(target.piece, ids[len(target.prefix) :][:2])).lstrip(SPACE_PIECE)[:1]
         usual = sentence.text.endswith(mark) and sentence.text[-2:-1] not in MARKS and not first.islower()
         if mark not in MARKS or usual:  # nearly always, and quickly
             return ()
@@ -192,7 +193,7 @@ class RegisterAndEndMarks:
         """Return the tokens of another translation; none if the model could not write it exactly so."""
         info, target = self.pair.info, self.pair.tokenizers.target
         read = sentence.read_target(translation, target, (info.source_language, info.target_language))
-        ids = (*(token.id for token in read.tokens if token.special is None), target.eos)
+        ids = tuple(token.id for token in read.tokens)
         limit = search_options(self.options, len(sentence.ids), self.pair.manifest.limits.target_tokens).max_length
         alike = len(ids) <= limit and sentence.translated(ids, target) == translation
         return ids if alike and sentence.keeps_values(ids, target) else ()

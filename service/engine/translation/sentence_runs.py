@@ -101,11 +101,11 @@ class SentenceRuns:
 
     def _prefix(self, sentence: Reading) -> tuple[int, ...]:
         """Return the tokens with which the translation of a sentence has to begin."""
-        info, prefix = self.pair.info, (self.options.target_prefix or "").rstrip()
+        info, target, prefix = self.pair.info, self.pair.tokenizers.target, (self.options.target_prefix or "").rstrip()
         if not prefix:
-            return ()
-        read = sentence.read_target(prefix, self.pair.tokenizers.target, (info.source_language, info.target_language))
-        return tuple(token.id for token in read.tokens if token.special is None)
+            return target.prefix
+        read = sentence.read_target(prefix, target, (info.source_language, info.target_language))
+        return tuple(token.id for token in read.tokens)[:-1]  # without </s>
 
     def _check_prefix(self, result: TranslatedSentence, *, holds_values: bool) -> None:
         """Raise InvalidOption for a translation that the prefix has kept from holding the values of its sentence."""
@@ -178,7 +178,8 @@ class SentenceRuns:
         pair, (best, *others) = self.pair, result.hypotheses
         weights, logprobs = None, best.logprobs
         if result.scores is not None:
-            best = over_vocabulary(best, result.scores, penalty_of(options))
+            certain = len(pair.tokenizers.target.prefix)
+            best = over_vocabulary(best, result.scores, penalty_of(options), certain)
             weights = alignment_weights(result.scores.cross_attention, pair.align)
             pair.report(Measured(pair.name, "source_coverage", coverage(weights)))
         return TranslatedSentence(sentence, (best, *others), logprobs, weights, result.scores, result.trace)
