@@ -91,9 +91,10 @@ def _contradictions_of_ids(document: dict[str, Any]) -> Iterator[str]:
         yield "special_ids: they must differ from each other"
     if max(special.values()) >= document["vocabulary_size"]:
         yield "special_ids: an id lies outside vocabulary_size"
-    targets, prefixes = document.get("targets", ()), document.get("source_prefixes", {})
-    of_languages = [*prefixes.values(), *(ids for target in targets for ids in (target["prefix"], target.get("begin", ())))]
-    if max((number for ids in of_languages for number in ids), default=0) >= document["vocabulary_size"]:
+    prefixes = document.get("source_prefixes", {})
+    of_targets = ((*target["prefix"], *target.get("begin", ())) for target in document.get("targets", ()))
+    of_languages = (number for ids in (*prefixes.values(), *of_targets) for number in ids)
+    if max(of_languages, default=0) >= document["vocabulary_size"]:
         yield "targets, source_prefixes: an id lies outside vocabulary_size"
     if not prefixes.keys() <= set(document["source_languages"]):
         yield "source_prefixes: it names a language that is not in source_languages"

@@ -15,6 +15,7 @@ from training.imports.bundle import ImportOptions
 from training.imports.check import STATED, TestText, check
 from training.imports.files import ImportRefused, non_commercial
 from training.imports.hub import fetch_model
+from training.imports.m2m import read_m2m
 from training.imports.marian import read_marian
 from training.imports.network import import_bundle
 from training.imports.originals import engine_of
@@ -116,7 +117,7 @@ def import_models(
         say=typer.echo,
     )
     for path in installed_packages() if installed else [fetch_model(str(source), revision)]:
-        model = read_model(path, known, READERS | {"opus-mt": read_marian})
+        model = read_model(path, known, READERS | {"opus-mt": read_marian, "m2m-100": read_m2m})
         bundle = output / model.name if installed else output
         import_bundle(model, bundle, replace(options, version=next_version(bundle)))
         _say(model, bundle)

@@ -51,31 +51,43 @@ class FloatGraphs:
         return Reference(result["logprobs"], attention, best, self._vocabulary)
 
     def translate(
-        self, sources: Sequence[Sequence[int]], longest: int, allowed: Sequence[npt.NDArray[np.bool_]] | None = None
+        self,
+        sources: Sequence[Sequence[int]],
+        longest: int,
+        allowed: Sequence[npt.NDArray[np.bool_]] | None = None,
+        begins: Sequence[Sequence[int]] | None = None,
     ) -> list[list[int]]:
         """Return greedy translations of sources that are closed as the model reads them, without end tokens.
 
-        ``allowed``, a bool [V] for each source: the tokens that its translation may contain; None: all.
+        ``allowed``, a bool [V] for each source: the tokens that its translation may contain; None: all. ``begins``: the
+        tokens with which each translation begins, as many for all; None: none.
         """
         translations: list[list[int]] = [[] for _ in sources]
         order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
         for start in range(0, len(order), ROWS):
             group = order[start : start + ROWS]
             masks = None if allowed is None else np.stack([allowed[index] for index in group])
-            for index, ids in zip(
-                group, self._greedy([sources[index] for index in group], longest, masks), strict=True
-            ):
+            first = [[] if begins is None else begins[index] for index in group]
+            written = self._greedy([sources[index] for index in group], longest, masks, first)
+            for index, ids in zip(group, written, strict=True):
                 translations[index] = ids
         return translations
 
     def _greedy(
-        self, sources: Sequence[Sequence[int]], longest: int, allowed: npt.NDArray[np.bool_] | None
+        self,
+        sources: Sequence[Sequence[int]],
+        longest: int,
+        allowed: npt.NDArray[np.bool_] | None,
+        begins: Sequence[Sequence[int]],
     ) -> list[list[int]]:
         source, lengths = pad(sources, SOURCE_STEP)
         self._stepper.start(source, lengths)
         limits = [length_limit(length, min(longest, self._model.max_tokens)) for length in lengths.tolist()]
         rows, tokens = np.arange(len(sources)), np.full(len(sources), BOS, np.int64)
-        translations: list[list[int]] = [[] for _ in sources]
+        translations = [list(ids) for ids in begins]
+        for given in np.array(begins, np.int64).T:
+            self._stepper.step(tokens, 1)
+            tokens = given
         open_rows = set(rows.tolist())
         while open_rows:
             ids, _ = self._stepper.step(tokens, 1 if allowed is None else self._vocabulary)

@@ -99,13 +99,13 @@ def _half(
 
 def parity_batches(pairs: Sequence[IdPair], longest: int) -> list[PaddedPairs]:
     """Return ragged batches: ordinary pairs, single tokens among longer ones, and sentences at the limit."""
-    ordinary = [(np.asarray(s, np.uint16)[-longest:], np.asarray(t, np.uint16)[-longest:]) for s, t in pairs[:48]]
+    ordinary = [(np.asarray(s, np.int64)[-longest:], np.asarray(t, np.int64)[-longest:]) for s, t in pairs[:48]]
     batches = [_as_served(*zip(*ordinary[i : i + 16], strict=True)) for i in range(0, len(ordinary), 16)]
-    end, sizes = np.array([EOS], np.uint16), (0, 1, longest // 3, longest - 1)
+    end, sizes = np.array([EOS]), (0, 1, longest // 3, longest - 1)
     sides = []
     for side in zip(*ordinary, strict=True):  # each side has its own words, because a vocabulary may have two languages
         words = np.concatenate([ids[:-1] for ids in side])
-        words = np.resize(words if len(words) else np.array([EOS + 1], np.uint16), longest - 1)
+        words = np.resize(words if len(words) else np.array([EOS + 1]), longest - 1)
         sides.append([np.concatenate([words[:size], end]) for size in sizes])
     return [*batches, _as_served(sides[0], sides[1][::-1])]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from training.data.dataset import EncodedPairs, epoch_entries
 _COUNTED = 20_000
 """The number of sentences in which the need for each token is counted."""
 
-Tokens = npt.NDArray[np.uint16]
+Tokens = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True)

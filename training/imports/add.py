@@ -17,6 +17,7 @@ from training.imports.argos import METADATA, read_argos
 from training.imports.bundle import ImportOptions, write_import
 from training.imports.ctranslate2 import MODEL, read_ctranslate2
 from training.imports.files import ImportRefused as ImportRefused
+from training.imports.files import read_optional_object
 from training.imports.firefox import TEST_SETS, read_firefox
 from training.imports.published import ListedModel
 from training.imports.source import Format, ImportedModel, Reader
@@ -111,7 +112,8 @@ def format_of(path: Path) -> Format:
     if any(path.glob("model.*.bin*")):
         return "firefox"
     if (path / "pytorch_model.bin").is_file() or any(path.glob("*.safetensors")):
-        return "opus-mt"
+        is_m2m = read_optional_object(path / "config.json").get("model_type") == "m2m_100"
+        return "m2m-100" if is_m2m else "opus-mt"
     if any(path.glob("*.npz")):
         raise ImportRefused(
             f"{path}: it is a model of Marian (.npz), as Helsinki publishes OPUS-MT; make a CTranslate2 folder of it "

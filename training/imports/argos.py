@@ -17,7 +17,7 @@ from typing import Any
 from training.imports import ctranslate2
 from training.imports.ctranslate2 import MODEL, read_ctranslate2
 from training.imports.files import ImportRefused, read_object
-from training.imports.source import ImportedModel, ReadOptions
+from training.imports.source import ImportedModel, ReadOptions, bundle_name
 
 METADATA, PIECES, BPE = "metadata.json", "sentencepiece.model", "bpe.model"
 LANGUAGES = {"pb": "pt-BR", "zt": "zh-Hant"}
@@ -53,7 +53,7 @@ def _read(folder: Path, path: Path, options: ReadOptions) -> ImportedModel:
             shutil.copy(folder / file, folder / "model" / file)
     source, target = (LANGUAGES.get(code, code) for code in (str(metadata["from_code"]), str(metadata["to_code"])))
     known = ReadOptions(
-        options.name_for("argos", source, target), (source,), (target,), folder / PIECES,
+        options.name or bundle_name("argos", source, target), (source,), (target,), folder / PIECES,
         licence=options.licence, credit=CREDIT,
     )  # fmt: skip
     model = read_ctranslate2(folder / "model", known)

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from service.bundle.manifest import Precision
 from training.export.bundle import ExportOptions, write_bundle
 from training.export.card import Card, CardScore, DataCredit, ImportedCard
@@ -58,7 +56,7 @@ def write_import(model: ImportedModel, out_dir: Path, options: ImportOptions, ne
         learned = learn_import_shortlist(model, graphs, options.shortlist_text) if options.shortlist_text else None
         if learned is not None:
             options.say(str(learned))
-        pairs = own_pairs(graphs, _sources(model, options))
+        pairs = own_pairs(model, graphs, _sources(model, options))
         export = _export_options(model, options, learned)
         parts = graphs, subwords_of(model), describe(model), pairs, out_dir
         try:
@@ -98,7 +96,7 @@ def _export_options(model: ImportedModel, options: ImportOptions, learned: Learn
         precisions=options.precisions,
         alignment=model.alignment,
         decoding=model.decoding,
-        produced=model.target.producible.astype(np.uint16),
+        produced=model.target.producible,
         float_bias=model.float_bias,
         shortlist=model.shortlist if learned is None else learned.shortlist,
         text_seen=bool(options.text),
@@ -118,12 +116,14 @@ def _sources(model: ImportedModel, options: ImportOptions) -> list[list[int]]:
 
 def describe(model: ImportedModel) -> ModelDescription:
     """Return the description of the model for the exporter."""
-    return ModelDescription(model.name, model.source_languages, model.targets, model.network, model.max_tokens)
+    sources, targets, prefixes = model.languages
+    return ModelDescription(model.name, sources, targets, model.network, model.max_tokens, prefixes)
 
 
 def subwords_of(model: ImportedModel) -> Subwords:
     """Return the tokenizers of the model."""
-    return Subwords(model.source.tokenizer, model.vocabulary_size, model.target.tokenizer, UNK, model.source_end)
+    target = None if model.target is model.source else model.target.tokenizer
+    return Subwords(model.source.tokenizer, model.vocabulary_size, target, UNK, model.source_end)
 
 
 def card_of(model: ImportedModel, learned: LearnedShortlist | None = None) -> ImportedCard:

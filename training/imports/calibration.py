@@ -30,13 +30,14 @@ def made_up_sources(model: ImportedModel, count: int = PAIRS) -> list[list[int]]
 
 def _framed(model: ImportedModel, number: int, ids: Sequence[int]) -> list[int]:
     """Return the ids of a text with the prefix of one of the targets and the end token, at most LONGEST."""
-    prefix, end = model.targets[number % len(model.targets)].prefix, [EOS] * model.source_end
+    prefix, end = model.source_prefix(number % len(model.targets)), [EOS] * model.source_end
     return [*prefix, *ids[: LONGEST - len(prefix) - len(end)], *end]
 
 
-def own_pairs(graphs: FloatGraphs, sources: Sequence[Sequence[int]]) -> list[IdPair]:
-    """Return sources with the model's own greedy translations, each with </s> at its end."""
+def own_pairs(model: ImportedModel, graphs: FloatGraphs, sources: Sequence[Sequence[int]]) -> list[IdPair]:
+    """Return sources of all targets in turn with the model's own greedy translations, each with </s> at its end."""
+    begins = [model.targets[number % len(model.targets)].begin for number in range(len(sources))]
     return [
-        (np.array(source, np.uint16), np.array([*ids, EOS], np.uint16))
-        for source, ids in zip(sources, graphs.translate(sources, LONGEST), strict=True)
+        (np.array(source), np.array([*ids, EOS]))
+        for source, ids in zip(sources, graphs.translate(sources, LONGEST, begins=begins), strict=True)
     ]

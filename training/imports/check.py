@@ -191,9 +191,10 @@ class _OfEngine:
     def _ids(self, text: str, translation: str) -> tuple[list[int], list[int]] | None:
         """Return our ids of both sides, each with its end; None if the graphs do not take as many."""
         model = self.model
-        source = [*model.targets[0].prefix, *model.source.tokenizer.encode(text, add_special_tokens=False).ids]
+        source = [*model.source_prefix(), *model.source.tokenizer.encode(text, add_special_tokens=False).ids]
         source += [EOS] * model.source_end
-        target = [*model.target.tokenizer.encode(translation, add_special_tokens=False).ids, EOS]
+        ids = model.target.tokenizer.encode(translation, add_special_tokens=False).ids
+        target = [*model.targets[0].begin, *ids, EOS]
         return None if max(len(source), len(target)) > model.max_tokens else (source, target)
 
     def _score(self, sides: tuple[list[int], list[int]]) -> Scored:

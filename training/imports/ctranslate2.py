@@ -17,7 +17,7 @@ from service.bundle.vocabulary import EOS
 from training.imports.ctranslate2_file import ModelFile, ctranslate2_state, read_model_file
 from training.imports.ctranslate2_positions import LONGEST, known_layout, position_array
 from training.imports.files import ImportRefused, checksums, language_tag, read_optional_object, stated_licence
-from training.imports.language_tokens import language_tokens, refuse_first_tokens, targets_of
+from training.imports.language_tokens import ModelLanguages, is_told_both, languages_of
 from training.imports.sentencepiece_file import (
     SentencePieceModel,
     missing_pieces,
@@ -50,8 +50,6 @@ _SETTINGS = {
 
 def read_ctranslate2(folder: Path, options: ReadOptions) -> ImportedModel:
     """Read a CTranslate2 model from a folder; raises ImportRefused in one sentence for what cannot be imported."""
-    if not (options.source and options.target):
-        raise ImportRefused(f"{folder}: a CTranslate2 model does not say its languages; give --from and --to")
     if options.spm is None:
         beside = folder / TARGET_PIECES if (folder / TARGET_PIECES).is_file() else None
         options = replace(options, spm=source_pieces(folder), target_spm=options.target_spm or beside)
@@ -62,25 +60,25 @@ def read_ctranslate2(folder: Path, options: ReadOptions) -> ImportedModel:
     models = _sentencepiece_models(folder, options)
     shared = network.share_embeddings
     source, target = _vocabularies(folder, config, file, models, shared)
-    targets = _targets(folder, options, config, source)
+    languages = _languages(folder, options, config, source)
+    side, one = TextSide.of(models[0], source), models[0] is models[1] and source is target
     layer = int(file.options.get("decoder/alignment_layer", -1))
     parameters = ctranslate2_state(file, network, (source.rows, target.rows), where)
     table = position_array(file.weights, network.width, where)
     if table is not None:
         parameters["positions"] = np.concatenate([table, np.zeros((LONGEST - len(table), network.width), np.float32)])
     return ImportedModel(
-        name=options.name_for("ctranslate2", options.source[0], options.target[0]),
-        source_languages=tuple(language_tag(code, str(folder)) for code in options.source),
-        targets=targets,
+        name=options.name_for("ctranslate2", languages),
+        languages=languages,
         network=network,
         parameters=parameters,
-        source=TextSide.of(models[0], source),
-        target=TextSide.of(models[1], target),
+        source=side,
+        target=side if one else TextSide.of(models[1], target),
         origin=_origin(folder, options, network.positions),
         alignment=AlignmentHead(layer % network.decoder_layers, 0, "produce"),
         decoding=SEARCH,
         max_tokens=LONGEST if table is None else len(table),
-        source_end=bool(config.get("add_source_eos", False)) or _is_marian(file),
+        source_end=bool(config.get("add_source_eos", False)) or _is_marian(file) or is_told_both(source.names),
     )
 
 
@@ -89,24 +87,23 @@ def source_pieces(folder: Path) -> Path | None:
     return next((folder / name for name in SOURCE_PIECES if (folder / name).is_file()), None)
 
 
-def _targets(
-    folder: Path, options: ReadOptions, config: Mapping[str, Any], source: Vocabulary
-) -> tuple[TargetLanguage, ...]:
-    """Return the target languages, each with the token that stands in front of every source, if the model needs one."""
+def _languages(folder: Path, options: ReadOptions, config: Mapping[str, Any], source: Vocabulary) -> ModelLanguages:
+    """Return the languages, with the tokens that name them or that stand in front of every source."""
     where, first = str(folder), str(config.get("bos_token", "<s>"))
-    refuse_first_tokens(source.names, where)
-    tokens = language_tokens(source.names)
+    told = languages_of(source.names, options.source, options.target, where)
+    prefix: tuple[int, ...] = ()
     if config.get("add_source_bos"):
         if first not in source.names:
             raise ImportRefused(f"{folder}: {first} begins every source, but its vocabulary does not have it")
-        prefix: tuple[int, ...] = (source.names.index(first, EOS if first == "<s>" else 0),)
-    elif tokens:
-        return targets_of(tokens, options.target, where)
-    else:
-        prefix = ()
+        prefix = (source.names.index(first, EOS if first == "<s>" else 0),)
+    elif told is not None and told.sources:
+        return told
+    if not (options.source and options.target):
+        raise ImportRefused(f"{folder}: a CTranslate2 model does not say its languages; give --from and --to")
     if len(options.target) != 1:
         raise ImportRefused(f"{folder}: one target language is needed; --to names {len(options.target)}")
-    return (TargetLanguage(language_tag(options.target[0], where), prefix),)
+    sources = tuple(language_tag(code, where) for code in options.source)
+    return ModelLanguages(sources, (TargetLanguage(language_tag(options.target[0], where), prefix),))
 
 
 def _origin(folder: Path, options: ReadOptions, positions: str) -> Origin:
@@ -240,7 +237,7 @@ def _vocabularies(
     start = config.get("decoder_start_token", "<s>")
     if start is None and not _is_marian(file):
         raise ImportRefused(
-            f"{folder}: a translation begins with a token that the caller chooses (NLLB, M2M-100); models that always "
+            f"{folder}: the first token that its decoder reads is chosen by the caller (mBART-25); models that always "
             "begin with the same one can be imported"
         )
     begin = None if _is_marian(file) else str(start)

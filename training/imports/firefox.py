@@ -25,6 +25,7 @@ from training.imports.firefox_network import (
     network_of,
     with_two_tables,
 )
+from training.imports.language_tokens import ModelLanguages
 from training.imports.sentencepiece_file import PieceKind, SentencePieceModel, read_sentencepiece
 from training.imports.source import ImportedModel, Origin, ReadOptions, TextSide
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, renumber
@@ -79,9 +80,8 @@ def read_firefox(folder: Path, options: ReadOptions) -> ImportedModel:
         ROUNDED if intgemm is None else KEPT,
     )
     return ImportedModel(
-        name=options.name_for("firefox", *languages),
-        source_languages=(languages[0],),
-        targets=(TargetLanguage(languages[1]),),
+        name=options.name_for("firefox", languages),
+        languages=languages,
         network=network,
         parameters=firefox_state(file, network, rows, where),
         source=TextSide.of(models[0], source),
@@ -115,12 +115,12 @@ def _only_file(folder: Path, pattern: str) -> Path:
     return file[0]
 
 
-def _languages(model: Path, metadata: Mapping[str, Any], options: ReadOptions) -> tuple[str, str]:
+def _languages(model: Path, metadata: Mapping[str, Any], options: ReadOptions) -> ModelLanguages:
     named = _PAIR.match(model.name)
     source = *options.source, metadata.get("sourceLanguage"), named and named[1]
     target = *options.target, metadata.get("targetLanguage"), named and named[2]
     one, second = (language_tag(next(filter(None, codes), ""), str(model)) for codes in (source, target))
-    return one, second
+    return ModelLanguages((one,), (TargetLanguage(second),))
 
 
 def _vocabulary_paths(folder: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from training.imports.checkpoint import PICKLE, SAFETENSORS, SAFETENSORS_INDEX
 from training.imports.files import ImportRefused
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_SMALL = ("*.json", "*.spm", "README.md")
+_SMALL = ("*.json", "*.spm", "*.model", "README.md")
 
 
 def fetch_model(source: str, revision: str | None = None) -> Path:

@@ -20,28 +20,29 @@ from training.imports.subwords import opus_normalizers
 from training.imports.vocabulary import UNK
 
 
-class MarianEngine:
-    """A MarianMT model in transformers."""
+class TransformersEngine:
+    """A MarianMT or M2M-100 model in transformers."""
 
     def __init__(self, folder: Path, model: ImportedModel) -> None:
         """Load model and tokenizer; texts are normalised as the import does it, which MarianTokenizer leaves out."""
         try:
-            from transformers import MarianMTModel, MarianTokenizer
+            from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
         except ImportError as error:
             raise ImportRefused("--check needs transformers: pip install transformers sentencepiece") from error
         self.name = f"transformers {importlib.metadata.version('transformers')}"
-        self._model: Any = MarianMTModel.from_pretrained(folder, attn_implementation="eager")
+        self._model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, attn_implementation="eager")
         self._model.train(False)
-        self._tokenizer: Any = MarianTokenizer.from_pretrained(folder)
+        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
         self._normalizers = opus_normalizers() if model.origin.text_normalised else []
-        self._prefix = [int(model.rows[0][number]) for number in model.targets[0].prefix]
+        self._prefix = [int(model.rows[0][number]) for number in model.source_prefix()]
+        self._begin = [int(model.rows[1][number]) for number in model.targets[0].begin]
         pad = int(str(self._model.config.pad_token_id))
         self._never = self._model.generation_config.bad_words_ids or [[pad]]
         self._not_scored = [pad, int(model.rows[1][UNK])]  # tokens that Marian does not have or never writes
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a source text without its end."""
-        ids: list[int] = self._tokenizer(self._plain(text))["input_ids"][:-1]
+        ids: list[int] = self._tokenizer(self._plain(text), add_special_tokens=False)["input_ids"]
         return ids
 
     def translate(self, texts: Sequence[str], decoding: DecodingDefaults) -> list[str]:
@@ -61,6 +62,7 @@ class MarianEngine:
                     do_sample=False,
                     max_length=min(2 * ids.shape[1] + 10, 512),  # ours, the start, and the end that it forces
                     bad_words_ids=self._never,
+                    forced_bos_token_id=next(iter(self._begin), None),
                 )
             lines.append(self._tokenizer.decode(rows[0], skip_special_tokens=True))
         return lines
@@ -113,8 +115,9 @@ class Ctranslate2Engine:
         # What the library adds itself must not be given.
         self._appends_end, self._has_begin = (bool(config.get(f"add_source_{end}")) for end in ("eos", "bos"))
         self._needs_end = model.source_end and not self._appends_end
-        prefix = () if self._has_begin else model.targets[0].prefix
+        prefix = () if self._has_begin else model.source_prefix()
         self._prefix = [self._names[0][int(model.rows[0][number])] for number in prefix]
+        self._begin = [self._names[1][int(model.rows[1][number])] for number in model.targets[0].begin]
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a source text without its end."""
@@ -135,12 +138,12 @@ class Ctranslate2Engine:
                 max_batch_size=_TOGETHER,
                 beam_size=decoding.beam_size,
                 length_penalty=decoding.length_penalty,
+                target_prefix=[self._begin] * len(group) if self._begin else None,
                 disable_unk=True,
                 max_decoding_length=length_limit(length + self._appends_end, self._limit),
             )
-            by_row |= {
-                at: str(self._decoder.decode(result.hypotheses[0])) for at, result in zip(group, results, strict=True)
-            }
+            written = (result.hypotheses[0][len(self._begin) :] for result in results)
+            by_row |= {at: str(self._decoder.decode(pieces)) for at, pieces in zip(group, written, strict=True)}
         return [by_row[at] for at in range(len(texts))]
 
     def score(self, source: Ids, target: Ids) -> Scored:
@@ -162,8 +165,8 @@ def engine_of(path: Path, model: ImportedModel, options: ReadOptions) -> Engine 
     """
     if model.origin.format == "firefox":
         return None
-    if model.origin.format == "opus-mt":
-        return MarianEngine(path, model)
+    if model.origin.format in ("opus-mt", "m2m-100"):
+        return TransformersEngine(path, model)
     if model.origin.format == "ctranslate2":
         return Ctranslate2Engine(path, model, options.spm or source_pieces(path))
     with unpacked(path) as folder:

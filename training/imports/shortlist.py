@@ -24,6 +24,8 @@ Pair = tuple[str, str]
 HELD_OUT = 200
 """Most pairs that the effect is measured on; at most a tenth of the text."""
 LEAST_PAIRS = 100
+MOST_ENTRIES = 65_535
+"""Tokens of a list have 16 bits."""
 MOST_COPIES = 8
 """Target tokens that spell one source token."""
 
@@ -67,6 +69,11 @@ def learn_import_shortlist(model: ImportedModel, graphs: FloatGraphs, pairs: Seq
     if len(model.targets) > 1:
         targets = ", ".join(target.language for target in model.targets)
         raise ImportRefused(f"a shortlist is for one target language, but the model has {targets}: choose with --to")
+    if model.vocabulary_size > MOST_ENTRIES:
+        raise ImportRefused(
+            f"a shortlist is for at most {MOST_ENTRIES} pieces, but the model has {model.vocabulary_size}: leave out "
+            "--shortlist-text"
+        )
     filled = [(source, target) for source, target in pairs if source.strip() and target.strip()]
     if len(filled) < LEAST_PAIRS:
         raise ImportRefused(f"the text for the shortlist has {len(filled)} pairs; at least {LEAST_PAIRS} are needed")

@@ -13,12 +13,13 @@ from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLangu
 from training.export.intgemm import Intgemm
 from training.export.parameters import SUPPRESSED, StateArrays
 from training.export.shortlist import Shortlist
+from training.imports.language_tokens import ModelLanguages
 from training.imports.sentencepiece_file import SentencePieceModel
 from training.imports.subwords import library_tokenizer
 from training.imports.vocabulary import UNK, Vocabulary
 from training.recipe import TransformerConfig
 
-Format = Literal["opus-mt", "ctranslate2", "argos", "firefox"]
+Format = Literal["opus-mt", "m2m-100", "ctranslate2", "argos", "firefox"]
 Positions = Literal["transformers", "marian"]
 
 
@@ -50,9 +51,10 @@ class ReadOptions:
     seven_bits: bool = False
     """For Firefox: round int8 again, for x86 processors without VNNI; always so where this is one."""
 
-    def name_for(self, format_: str, source: str, target: str) -> str:
-        """Return the bundle's name."""
-        return self.name or bundle_name(format_, source, target)
+    def name_for(self, format_: str, languages: ModelLanguages) -> str:
+        """Return the bundle's name, in which ``mul`` stands for several languages of a side."""
+        sides = languages.sources, [target.language for target in languages.targets]
+        return self.name or bundle_name(format_, *(tags[0] if len(tags) == 1 else "mul" for tags in sides))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +114,7 @@ class ImportedModel:
     """A foreign model in our terms: our network's parameters, our order of ids."""
 
     name: str
-    source_languages: tuple[str, ...]
-    targets: tuple[TargetLanguage, ...]
+    languages: ModelLanguages
     network: TransformerConfig
     parameters: StateArrays
     """Under the names of ``training.networks.Transformer``; the output bias is the file's own."""
@@ -129,6 +130,21 @@ class ImportedModel:
     """The original's own, for int8."""
     intgemm: Intgemm | None = None
     """The original's own numbers for int8, if it has any."""
+
+    @property
+    def source_languages(self) -> tuple[str, ...]:
+        """Return the source languages."""
+        return self.languages.sources
+
+    @property
+    def targets(self) -> tuple[TargetLanguage, ...]:
+        """Return the target languages."""
+        return self.languages.targets
+
+    def source_prefix(self, target: int = 0) -> tuple[int, ...]:
+        """Return the ids in front of a source in the first language that is translated into one of the targets."""
+        prefixes = self.languages.source_prefixes
+        return *prefixes.get(self.source_languages[0], ()), *self.targets[target].prefix
 
     @property
     def vocabulary_size(self) -> int:

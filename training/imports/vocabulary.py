@@ -19,8 +19,6 @@ from training.imports.sentencepiece_file import SentencePieceModel
 UNK = 3
 OWN = ("<pad>", "<s>", "</s>", "<unk>")
 """The first names of our order."""
-MOST_ENTRIES = 65_535
-"""Ids are kept in 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ def renumber(
     """Return the vocabulary in our order.
 
     ``rows``: how many the checkpoint's table has. ``models``: the SentencePiece models that cut texts into its pieces.
-    Raises ImportRefused for a vocabulary without special pieces, with ids that the table has no row for, or too large.
+    Raises ImportRefused for a vocabulary without special pieces, or with ids that the table has no row for.
     """
     leading = [special.pad, special.eos, special.unk]
     for name in leading:
@@ -110,8 +108,6 @@ def renumber(
     first = (pad, pad if special.begin is None else special.begin, pieces[special.eos], pieces[special.unk])
     order = [*first, *(number for number, _ in rest), *([pieces[special.unk]] * len(extra))]
     names = [*OWN, *(f"{name} (original)" if name in OWN else name for _, name in rest), *extra]
-    if len(names) > MOST_ENTRIES:
-        raise ImportRefused(f"{where}: {len(names)} entries are too many; {MOST_ENTRIES} can be imported")
     return Vocabulary(tuple(names), np.array(order, np.int64))
 
 

@@ -95,9 +95,7 @@ def normalised_score(logprobs: Sequence[float], length_penalty: float) -> float:
     return float(sum(logprobs) / len(logprobs) ** length_penalty)
 
 
-def over_vocabulary(
-    hypothesis: Hypothesis, scores: ScoringResult, length_penalty: float, certain: int
-) -> Hypothesis:
+def over_vocabulary(hypothesis: Hypothesis, scores: ScoringResult, length_penalty: float, certain: int) -> Hypothesis:
     """Return a hypothesis with its scored log-probabilities: those of the search may be over a shortlist only.
 
     `certain`: how many tokens name the language of the translation, which has log-probability 0, as in the search.
