@@ -26,6 +26,7 @@ from training.export.compare import (
 from training.export.graphs.architecture import make_graphs
 from training.export.graphs.precision import Arithmetic
 from training.export.manifest import ModelDescription
+from training.export.parameters import SUPPRESSED
 from training.export.quantise import IdPair
 from training.export.sessions import Stepper, open_session, run
 from training.export.shortlist import Tokens
@@ -159,7 +160,8 @@ class _Gate:
             seen.add(reference, result, batch)
             stepped, best = self._step(batch)
             apart = own.logprobs - reference.logprobs  # by the tokens that only forced decoding scores
-            steps.append(np.abs(stepped - result["logprobs"] - apart)[valid])
+            written = valid & (own.logprobs > SUPPRESSED / 2)  # not the token of a language, which is given to a step
+            steps.append(np.abs(stepped - result["logprobs"] - apart)[written])
             agreed.append((best == own.best)[valid])
             alone += list(self._alone(batch, result, stepped))
         exact, spread = self._precision == "fp32", np.concatenate(steps)

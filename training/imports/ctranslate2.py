@@ -34,7 +34,8 @@ SEARCH = DecodingDefaults(early_stopping=True, repetition_guard=False)
 """CTranslate2 ends a search when as many hypotheses are finished as the beam is wide (``decoding.cc``), and lets a
 translation repeat itself."""
 MODEL = "model.bin"
-SOURCE_PIECES, TARGET_PIECES = ("source.spm", "sentencepiece.model", "spm.model"), "target.spm"
+SOURCE_PIECES = "source.spm", "sentencepiece.model", "sentencepiece.bpe.model", "spm.model"
+TARGET_PIECES = "target.spm"
 """Names of SentencePiece models that people put beside a model."""
 _ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
 """By CTranslate2's ``Activation``."""

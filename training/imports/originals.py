@@ -38,6 +38,7 @@ class TransformersEngine:
         self._begin = [int(model.rows[1][number]) for number in model.targets[0].begin]
         pad = int(str(self._model.config.pad_token_id))
         self._never = self._model.generation_config.bad_words_ids or [[pad]]
+        self._forces_end = self._model.generation_config.forced_eos_token_id is not None
         self._not_scored = [pad, int(model.rows[1][UNK])]  # tokens that Marian does not have or never writes
 
     def encode(self, text: str) -> list[int]:
@@ -60,7 +61,7 @@ class TransformersEngine:
                     length_penalty=decoding.length_penalty,
                     early_stopping=decoding.early_stopping or False,
                     do_sample=False,
-                    max_length=min(2 * ids.shape[1] + 10, 512),  # ours, the start, and the end that it forces
+                    max_length=min(2 * ids.shape[1] + 9 + self._forces_end, 512),  # ours, the start, and a forced end
                     bad_words_ids=self._never,
                     forced_bos_token_id=next(iter(self._begin), None),
                 )

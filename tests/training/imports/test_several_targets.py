@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from tests.support.api_client import calling
 from tests.training.commands import call, figures, lines, refusal, run, verdict
 from tests.training.imports.marian_models import MarianShape
 from tests.training.imports.toy_marian import SIDES, train
-from tests.training.imports.toy_text import sentencepiece_model
+from tests.training.imports.toy_text import SENTENCES, sentencepiece_model
 from training.imports.calibration import LONGEST, encode_sources, made_up_sources
 from training.imports.marian import read_marian
 from training.imports.source import ReadOptions
@@ -28,25 +27,6 @@ from training.imports.source import ReadOptions
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Recommended")]
 
 NAME = "opus-mt-en-mul"
-ANIMALS = {
-    "cat": ("Le chat", "Die Katze"),
-    "dog": ("Le chien", "Der Hund"),
-    "bird": ("L'oiseau", "Der Vogel"),
-    "horse": ("Le cheval", "Das Pferd"),
-    "cow": ("La vache", "Die Kuh"),
-}
-VERBS = {
-    "sleeps": ("dort", "schläft"),
-    "eats": ("mange", "isst"),
-    "sings": ("chante", "singt"),
-    "waits": ("attend", "wartet"),
-    "drinks": ("boit", "trinkt"),
-}
-# English, French, German.
-SENTENCES = [
-    (f"The {animal} {verb}.", f"{ANIMALS[animal][0]} {VERBS[verb][0]}.", f"{ANIMALS[animal][1]} {VERBS[verb][1]}.")
-    for animal, verb in product(ANIMALS, VERBS)
-]
 CAT, DOG = "The cat sleeps.", "The dog eats."
 SAID = {"fr": ("Le chat dort.", "Le chien mange."), "de": ("Die Katze schläft.", "Der Hund isst.")}
 TOKEN = {"fr": ">>fra<<", "de": ">>deu<<"}
