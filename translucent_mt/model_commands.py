@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from service.bundle.manifest import named
 from service.cli.main import models_commands
 from service.cli.models import read_bundles
 from service.cli.options import FAILED, WRONG, ModelsDir, fail, read_settings, say
@@ -200,8 +201,8 @@ def served_pairs(settings: Settings) -> set[tuple[str, str]]:
 
 def say_added(settings: Settings, made: Path, found: "ImportedModel") -> None:
     """Say what was added, which model is now the default of its pair and why, and how to change that."""
-    pairs = ", ".join(f"{one} → {other.language}" for one in found.source_languages for other in found.targets)
-    typer.echo(f"{made}: {pairs}, {found.origin.licence}")
+    sides = named(found.source_languages), named([target.language for target in found.targets])
+    typer.echo(f"{made}: {' → '.join(sides)}, {found.origin.licence}")
     pair = found.source_languages[0], found.targets[0].language
     try:
         bundles, _ = read_bundles(made.parent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
@@ -194,6 +194,14 @@ class Manifest:
     def target_language(self) -> str:
         """Return the first target language."""
         return self.targets[0].language
+
+
+MOST_NAMED = 12  # languages of one side
+
+
+def named(languages: Sequence[str], joint: str = ", ") -> str:
+    """Return languages for people: their tags, or the number of many."""
+    return joint.join(languages) if len(languages) <= MOST_NAMED else f"{len(languages)} languages"
 
 
 def parse_manifest(document: dict[str, Any]) -> Manifest:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from service.bundle.load import Bundle, is_bundle, load_bundle
+from service.bundle.manifest import named
 from service.bundle.repository import no_models
 from service.engine import (
     CPU,
@@ -68,7 +69,7 @@ def _row(bundle: Bundle) -> tuple[str, ...]:
     return (
         manifest.name,
         manifest.version,
-        f"{', '.join(manifest.source_languages)} → {', '.join(target.language for target in manifest.targets)}",
+        f"{named(manifest.source_languages)} → {named([target.language for target in manifest.targets])}",
         manifest.architecture,
         ", ".join(manifest.graphs),
         f"{parameters / 1e6:.1f} M" if isinstance(parameters, int | float) else "",

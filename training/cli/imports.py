@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from service.bundle.manifest import named
 from training.data.reading import read_pairs
 from training.export.card import check_table
 from training.export.manifest import next_version
@@ -137,10 +138,8 @@ def _lines(path: Path) -> tuple[str, ...]:
 
 
 def _say(model: ImportedModel, bundle: Path) -> None:
-    targets = ", ".join(target.language for target in model.targets)
-    typer.echo(
-        f"{bundle}: {model.origin.name}, {', '.join(model.source_languages)} → {targets}, {model.origin.licence}"
-    )
+    sides = named(model.source_languages), named([target.language for target in model.targets])
+    typer.echo(f"{bundle}: {model.origin.name}, {' → '.join(sides)}, {model.origin.licence}")
     if non_commercial(model.origin.licence):
         typer.echo(f"warning: {model.origin.licence} forbids commercial use", err=True)
 

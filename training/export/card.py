@@ -10,6 +10,7 @@ from typing import Any
 import jinja2
 import yaml
 
+from service.bundle.manifest import named
 from training.recipe import Recipe
 from training.tables import markdown
 
@@ -137,8 +138,8 @@ def readme(manifest: dict[str, Any]) -> str:
     return _TEMPLATES.get_template("readme.md.j2").render(
         manifest,
         architectures=_ARCHITECTURES,
-        source=" and ".join(sources),
-        target=" and ".join(targets),
+        source=named(sources, " and "),
+        target=named(targets, " and "),
         made_up=imported is None and _is_made_up(card["recipe"]),
         align=manifest["attention"]["align"],
         imported=imported,
