@@ -202,8 +202,7 @@ CTRANSLATE2: dict[str, tuple[Spoil, str]] = {
     "a vocabulary that is an object": (written("shared_vocabulary.json", b"{}"), "a list of pieces is needed"),
     "a piece twice": (written("shared_vocabulary.json", b'["a", "a"]'), "a piece stands in it twice"),
     "a start that is no piece": (config(decoder_start_token="<go>"), "starts with <go>"),
-    "NLLB": (last_pieces("eng_Latn", "fra_Latn"), "begin with the token of their language (eng_Latn, fra_Latn: NLLB"),
-    "M2M-100": (last_pieces("__en__", "__fr__"), "begin with the token of their language (__en__, __fr__: NLLB, M2M"),
+    "no such target": (last_pieces("eng_Latn", "__de__"), "it does not translate into fr; it has de, en"),
     "packed weights": (config(quantization_type="awq"), "its weights are packed (awq)"),
     "relative positions": (replaced(b"position_encodings", b"relative_positions"), "does not have"),
 }  # fmt: skip
