@@ -60,7 +60,7 @@ class Tokenizer:
         self._library = as_plain_text(library)
         self._bos, self.eos, self._unk = special_ids.bos, special_ids.eos, special_ids.unk
         self.prefix: tuple[int, ...] = ()  # the ids before every text
-        self._views = {self.prefix: self}
+        self._views: dict[tuple[int, ...], Tokenizer] = {(): self}
         self._end = (special_ids.eos,) if end else ()
         vocabulary = library.get_vocab(with_added_tokens=True)
         # Entries that no text is cut into have names with a leading space (training.imports.subwords).

@@ -50,7 +50,7 @@ def write_m2m(
     tokenizer: Any
     if shape.nllb:
         merges = json.loads(library_tokenizer(read_sentencepiece(spm), [*vocabulary], 3).to_str())["model"]["merges"]
-        tokenizer = NllbTokenizer(vocabulary, [tuple(merge) for merge in merges], src_lang="eng_Latn")
+        tokenizer = NllbTokenizer(vocabulary, list(map(tuple, merges)), src_lang="eng_Latn")
         size = len(tokenizer) + 2  # the real one has two rows that nothing names
     else:
         (folder / "vocab.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
