@@ -124,7 +124,10 @@ def pair_of_worker(
         on_event=on_event,
         align=alignment_head_in_result(manifest.attention.align),
         reader=Reader(
-            for_pair(tokenizers, manifest, info.source_language, info.target_language), manifest.source_language, wrap_tokens, limit
+            for_pair(tokenizers, manifest, info.source_language, info.target_language),
+            manifest.source_language,
+            wrap_tokens,
+            limit,
         ),
     )
 
