@@ -17,6 +17,7 @@ import numpy as np
 import onnxruntime
 
 from service.bundle.load import Bundle
+from service.bundle.manifest import Precision
 from service.engine import (
     MAX_BEAM_SIZE,
     Budget,
@@ -34,7 +35,7 @@ from service.engine.model.device import CPU, CUDA
 from service.engine.model.onnx_model import OnnxModel, load_model
 
 DeviceName = Literal["cuda", "cpu"]
-PRECISION = "fp16"  # of the graphs for a GPU
+PRECISION: Precision = "fp16"  # of the graphs for a GPU
 LONGEST = 96  # tokens of a translation
 # Half precision adds up in another order on a GPU, so the last of its eleven bits differ.
 MOST_LOGPROB, MOST_WEIGHT = 0.05, 0.02  # between one device and the other, at any token
