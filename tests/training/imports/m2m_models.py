@@ -49,8 +49,9 @@ def write_m2m(
     vocabulary = {piece: number for number, piece in enumerate([*SPECIALS, *pieces])}
     tokenizer: Any
     if shape.nllb:
-        merges = json.loads(library_tokenizer(read_sentencepiece(spm), [*vocabulary], 3).to_str())["model"]["merges"]
-        tokenizer = NllbTokenizer(vocabulary, list(map(tuple, merges)), src_lang="eng_Latn")
+        made = json.loads(library_tokenizer(read_sentencepiece(spm), [*vocabulary], 3).to_str())
+        merges: Any = [tuple(merge) for merge in made["model"]["merges"]]
+        tokenizer = NllbTokenizer(vocabulary, merges, src_lang="eng_Latn")
         size = len(tokenizer) + 2  # the real one has two rows that nothing names
     else:
         (folder / "vocab.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
