@@ -77,6 +77,9 @@ class OptimisationConfig(Section):
     inverse square root of the update, and a short warm-up makes it fall fast: to a seventh at fifty warm-ups."""
     cooldown_updates: int = Field(0, ge=0)
     """The last updates, in which the rate falls linearly to zero."""
+    start_share: float = Field(0.0, ge=0, lt=1)
+    """The share in the result of the parameters that the run began with: what it learnt is kept, and less of what it
+    knew is lost (Wortsman et al. 2022, 2109.01903)."""
     beta2: float = Field(0.98, gt=0, lt=1)
     """Adam's second moment (section 5.3 of 1706.03762)."""
     weight_decay: float = Field(0.0, ge=0)

@@ -26,6 +26,7 @@ class RunFolder:
         self.best_score = self.checkpoints / "best.json"
         self.validations = self.checkpoints / "looks.json"
         self.averaged = path / "averaged.pt"
+        self.start = path / "start.pt"
         self.stages = path / "legs.json"
         self.log = path / "train.log"
         self.downloads = path.parent / "downloads"

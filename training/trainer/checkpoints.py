@@ -43,10 +43,16 @@ def trained_parameters(folder: RunFolder) -> Path | None:
     return folder.averaged if newest is None or averaged.get("update", 0) >= int(newest.stem) else newest
 
 
-def write_average(folder: RunFolder, last: int) -> None:
-    """Write the mean of the ``last`` checkpoints, and the update of the newest, into the run folder."""
+def write_average(folder: RunFolder, last: int, start_share: float = 0.0) -> None:
+    """Write the mean of the ``last`` checkpoints, and the update of the newest, into the run folder.
+
+    ``start_share``: that of the parameters that the run began with.
+    """
     newest = newest_checkpoint(folder)
     parameters = average_checkpoints(folder, last)
+    if start_share:
+        start = load_parameters(folder.start)
+        parameters = {name: torch.lerp(value, start[name], start_share) for name, value in parameters.items()}
     assert newest is not None  # otherwise there is nothing to average
     torch.save({"update": int(newest.stem), "parameters": parameters}, folder.averaged)
 

@@ -62,6 +62,8 @@ def train(
     if newest is None and recipe.start_from is not None:
         begun = local_folder(recipe.start_from, folder.downloads)
         start_from(module.network, tokenizer, begun)
+    if newest is None and recipe.optimisation.start_share:
+        torch.save({"parameters": module.network.state_dict()}, folder.start)
     data = PairData(recipe, folder)
     _record(recipe, folder, before, begun)
     stopping = Stopping(recipe, folder)
@@ -73,7 +75,7 @@ def train(
         tell(folder, already_finished(before.update, stopping.validations.ended_at))
     trainer.save_checkpoint(folder.checkpoints / f"{trainer.global_step:08d}.ckpt")  # on every process: it is a barrier
     if trainer.is_global_zero:
-        write_average(folder, recipe.validation.keep_checkpoints)
+        write_average(folder, recipe.validation.keep_checkpoints, recipe.optimisation.start_share)
         save_stages(folder.stages, closed(load_stages(folder.stages), trainer.global_step))
 
 

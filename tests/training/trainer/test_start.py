@@ -12,7 +12,13 @@ from training.data.subwords import train_tokenizer
 from training.networks.build import build_network
 from training.recipe import TransformerConfig, VocabularyConfig
 from training.runs.folder import RunFolder
-from training.trainer.checkpoints import average_checkpoints, damaged_checkpoints, newest_checkpoint
+from training.trainer.checkpoints import (
+    average_checkpoints,
+    damaged_checkpoints,
+    load_parameters,
+    newest_checkpoint,
+    write_average,
+)
 from training.trainer.warm_start import start_from
 
 EMBEDDING, LAYER = "embedding.weight", "encoder.0.feed_forward.inner.weight"
@@ -66,7 +72,7 @@ def test_a_folder_without_parameters_is_refused(tmp_path: Path) -> None:
         start_from(build_network(transformer(), 300), vocabulary(GERMAN), tmp_path)
 
 
-def test_the_last_whole_checkpoints_are_averaged(tmp_path: Path) -> None:
+def test_the_last_whole_checkpoints_are_averaged_perhaps_with_the_start(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     with pytest.raises(FileNotFoundError, match="train first"):
         average_checkpoints(folder, last=2)
@@ -78,3 +84,6 @@ def test_the_last_whole_checkpoints_are_averaged(tmp_path: Path) -> None:
     assert newest_checkpoint(folder) == folder.checkpoints / "00001500.ckpt"
     assert damaged_checkpoints(folder) == [cut]
     assert average_checkpoints(folder, last=2)["w"].tolist() == [2.0] * 100
+    torch.save({"parameters": {"w": torch.full((100,), 6.0)}}, folder.start)
+    write_average(folder, last=2, start_share=0.25)
+    assert load_parameters(folder.averaged)["w"].tolist() == [3.0] * 100
