@@ -184,8 +184,8 @@ def test_the_language_of_the_page_is_switched_and_kept(page: Page, bodies: Bodie
     expect(page.locator("#partners")).to_contain_text("gehört zu")
     page.get_by_role("link", name="Modelle").click()
     expect(page.locator("html")).to_have_attribute("lang", "de")
-    expect(page.locator("#models .card").first).to_contain_text("Englisch → Französisch")
-    expect(page.locator("#models .card").first).to_contain_text("Standard für diese Sprachen")
+    card = page.locator("#models .card").filter(has_text="Englisch → Französisch").first
+    expect(card).to_contain_text("Standard für diese Sprachen")
     page.get_by_label("Sprache dieser Seite").select_option("en")
     expect(page.get_by_role("heading", level=1)).to_have_text("Models")
 

@@ -111,7 +111,7 @@ class Reading:
         for place in self._places(ids) or ():
             start, end = decoded.tokens[place.first].start, decoded.tokens[place.end - 1].end
             value = self.values[place.value]
-            edits.append(Edit(start, end, _written(value, decoded.text[start:end], start == 0)))
+            edits.append(Edit(start, end, written_form(value, decoded.text[start:end], start == 0)))
             quoted = _QUOTED.match(decoded.text, end) if decoded.text[start - 1 : start] == "«" else None
             if quoted is not None:  # the blanks within quotation marks are alike
                 edits.append(Edit(start, start, quoted[1]))
@@ -234,8 +234,8 @@ def _is_initials(word: str) -> bool:
     return len(word) > 1 and word.isupper()
 
 
-def _written(value: Value, spelled: str, begins: bool) -> str:
-    """Return a value as a translation holds it, where the search wrote `spelled`."""
+def written_form(value: Value, spelled: str, begins: bool) -> str:
+    """Return a value as a translation holds it, where the search, or the text, has `spelled`; `begins` a sentence."""
     if not value.is_soft:
         return value.written
     forms = (value.written, *value.others)

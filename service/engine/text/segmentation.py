@@ -12,7 +12,7 @@ from service.engine.cancellation import while_wanted
 from service.engine.text.context import in_context
 from service.engine.text.draft import Draft
 from service.engine.text.reader import AS_IT_IS, STEPS, Reader, read_sentence, read_string
-from service.engine.text.reading import Reading
+from service.engine.text.reading import Reading, written_form
 from service.engine.text.respelling import may_be_respelled
 from service.engine.text.segmenter import list_marker, parts_of, sentences_of
 from service.engine.text.short_strings import is_short
@@ -75,6 +75,12 @@ def cut_at_values(sentence: Reading, reader: Reader) -> list[tuple[Reading, str 
         for part in read_sentence(sentence.text, span, (), reader, ())
     ]
     terms = (value for value in sentence.values if value.is_soft)
-    parts += [(Reading(Draft(term.text), term.start, encode(term.text)), term.written) for term in terms]
+    parts += [
+        (
+            Reading(Draft(term.text), term.start, encode(term.text)),
+            written_form(term, term.text, begins=term.start == 0),
+        )
+        for term in terms
+    ]
     parts.sort(key=lambda part: part[0].start)
     return [(part.moved(sentence.start), written) for part, written in parts]

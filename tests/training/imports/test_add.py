@@ -85,7 +85,7 @@ def _targets(url: str) -> list[str]:
         ({"config.json": "{}", "model.safetensors": ""}, "training environment: python -m training import"),
         ({"model.enfr.intgemm.alphas.bin": "version https://git-lfs.github.com/spec/v1"}, "a pointer of Git LFS"),
         ({"model.enfr.intgemm.alphas.bin.gz": "<!DOCTYPE html>"}, "a web page in the place of the file"),
-        ({"model.bin": ""}, "give --from and --to"),
+        ({"model.bin": ""}, "it is no CTranslate2 model, or it is cut off"),
         ({"opus.npz": "", "source.spm": ""}, "ct2-opus-mt-converter"),
         ({"notes.txt": ""}, "no model that can be added"),
     ],

@@ -216,6 +216,11 @@ def test_ctranslate2_folders(spoil: Spoil, message: str, converted: Path, tmp_pa
     assert message in refused(lambda: read_ctranslate2(folder, options))
 
 
+def test_a_ctranslate2_folder_whose_languages_nobody_names(converted: Path) -> None:
+    options = ReadOptions("imported", (), (), converted / "source.spm", licence="MIT")
+    assert "give --from and --to" in refused(lambda: read_ctranslate2(converted, options))
+
+
 SAID = b'{"from_code": "en", "to_code": "fr"}'
 PREFIX = b'{"from_code": "en", "to_code": "pt", "target_prefix": "__pt__"}'
 ARGOS: dict[str, tuple[dict[str, bytes] | str | None, str]] = {
