@@ -35,7 +35,7 @@ def resumed_from(folder: RunFolder, newest: Path | None, recipe: Recipe) -> Resu
     """Check a prepared folder and its newest checkpoint against a recipe.
 
     Raises PreparedError for text that was prepared with other values, or again after the checkpoint, and ValueError
-    for another network.
+    for another network, or a share of a start that was not kept.
     """
     prepared = Prepared.load(folder.prepared)
     prepared.require(recipe)
@@ -46,6 +46,11 @@ def resumed_from(folder: RunFolder, newest: Path | None, recipe: Recipe) -> Resu
     checkpoint = torch.load(newest, map_location="cpu", mmap=True, weights_only=False)
     require_same(checkpoint["fingerprint"], prepared.fingerprint, f"the checkpoints of {folder.path}")
     require_network(checkpoint["network"], recipe)
+    if recipe.optimisation.start_share and not folder.start.exists():  # it would only be missed at the end
+        raise ValueError(
+            f"{folder.path} has not kept the parameters that it began with, of which optimisation.start_share wants a "
+            "share: set it before the first update, or give the recipe another name"
+        )
     return Resumed(int(checkpoint["global_step"]), prepared.fingerprint)
 
 

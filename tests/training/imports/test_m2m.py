@@ -4,7 +4,6 @@ import json
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -12,13 +11,8 @@ import pytest
 import torch
 from ctranslate2.converters import TransformersConverter
 
-from service.api.app import create_app
-from service.api.state import Service
 from service.bundle.vocabulary import EOS
-from service.engine.registry import Registry
-from service.metrics import Metrics
-from service.settings import Settings
-from tests.support.api_client import calling
+from tests.support.api_client import answer, serving_models
 from tests.training.commands import call, figures, lines, refusal, verdict
 from tests.training.imports.m2m_models import M2MShape, write_m2m
 from tests.training.imports.toy_text import ENGLISH, SENTENCES
@@ -129,17 +123,8 @@ def test_a_folder_of_ctranslate2_does_what_ctranslate2_does(trained: Path, tmp_p
 
 @pytest.fixture
 async def client(models: Path) -> AsyncIterator[httpx.AsyncClient]:
-    registry = Registry(models)
-    await registry.start()
-    async with calling(create_app(Service(Settings(), registry, Metrics()))) as client:
+    async with serving_models(models) as client:
         yield client
-    await registry.stop(5)
-
-
-async def answer(client: httpx.AsyncClient, path: str, **fields: Any) -> Any:
-    answered = await client.post(path, json=fields)
-    assert answered.status_code == 200, answered.text
-    return answered.json()
 
 
 @pytest.mark.slow

@@ -9,13 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from service.api.app import create_app
-from service.api.state import Service
 from service.bundle.vocabulary import EOS
-from service.engine.registry import Registry
-from service.metrics import Metrics
-from service.settings import Settings
-from tests.support.api_client import calling
+from tests.support.api_client import answer, serving_models
 from tests.training.commands import call, figures, lines, refusal, run, verdict
 from tests.training.imports.marian_models import MarianShape
 from tests.training.imports.toy_marian import SIDES, train
@@ -57,17 +52,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def client(models: Path) -> AsyncIterator[httpx.AsyncClient]:
-    registry = Registry(models)
-    await registry.start()
-    async with calling(create_app(Service(Settings(), registry, Metrics()))) as client:
+    async with serving_models(models) as client:
         yield client
-    await registry.stop(5)
-
-
-async def answer(client: httpx.AsyncClient, path: str, **fields: Any) -> Any:
-    found = await client.post(path, json=fields)
-    assert found.status_code == 200, found.text
-    return found.json()
 
 
 async def test_languages_and_models_list_both_pairs(client: httpx.AsyncClient) -> None:

@@ -81,6 +81,8 @@ def test_what_does_not_fit_the_checkpoints_is_refused_and_the_folder_kept(toy: R
     train_some(toy, "optimisation.max_updates=2")
     with pytest.raises(ValueError, match=r"^[^\n]*cannot change its network \(network\.width: 64 → 32\)[^\n]*$"):
         train_some(toy, "optimisation.max_updates=4", "network.width=32", "network.dropout=0.2")
+    with pytest.raises(ValueError, match="has not kept the parameters that it began with"):
+        train_some(toy, "optimisation.max_updates=4", "optimisation.start_share=0.5")
     corpus = load_recipe(TOY).corpora[0].model_copy(update={"development": 61})
     other = load_recipe(TOY).model_copy(update={"corpora": (corpus,)})
     before = {path.name: path.read_bytes() for path in toy.path.iterdir() if path.is_file()}
