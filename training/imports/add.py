@@ -19,6 +19,7 @@ from training.imports.ctranslate2 import MODEL, read_ctranslate2
 from training.imports.files import ImportRefused as ImportRefused
 from training.imports.files import read_optional_object
 from training.imports.firefox import TEST_SETS, read_firefox
+from training.imports.opennmt import ENDINGS, refusal_of
 from training.imports.published import ListedModel
 from training.imports.source import Format, ImportedModel, Reader
 from training.imports.source import ReadOptions as ReadOptions
@@ -100,6 +101,8 @@ def _as_listed(model: ImportedModel, listed: ListedModel | None) -> ImportedMode
 
 def format_of(path: Path) -> Format:
     """Return the format of a downloaded model by its files; raises ImportRefused for all that cannot be added."""
+    if path.is_file() and path.suffix in ENDINGS:
+        raise refusal_of(path)
     if path.is_file() and zipfile.is_zipfile(path):
         return "argos"
     if not path.is_dir():
@@ -114,12 +117,20 @@ def format_of(path: Path) -> Format:
     if (path / "pytorch_model.bin").is_file() or any(path.glob("*.safetensors")):
         is_m2m = read_optional_object(path / "config.json").get("model_type") == "m2m_100"
         return "m2m-100" if is_m2m else "opus-mt"
+    raise _refusal(path)
+
+
+def _refusal(path: Path) -> ImportRefused:
+    """Return why a folder of no format is refused, with what to do about it."""
     if any(path.glob("*.npz")):
-        raise ImportRefused(
+        return ImportRefused(
             f"{path}: it is a model of Marian (.npz), as Helsinki publishes OPUS-MT; make a CTranslate2 folder of it "
             f"(ct2-opus-mt-converter --model_dir {path} --output_dir FOLDER), put its .spm files there, and add that"
         )
-    raise ImportRefused(
+    for checkpoint in sorted(path.iterdir()):
+        if checkpoint.suffix in ENDINGS:
+            return refusal_of(checkpoint)
+    return ImportRefused(
         f"{path}: it is no model that can be added: Firefox (model.….bin), CTranslate2 ({MODEL}) or Argos "
         f"({METADATA}, model/{MODEL})"
     )
