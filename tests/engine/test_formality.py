@@ -40,6 +40,22 @@ async def test_a_text_has_the_register_of_most_of_its_sentences(shipped: Transla
 
 
 @BOTH_LANGUAGES
+async def test_sentences_that_are_read_together_have_one_register(shipped: Translator) -> None:
+    pairs = ["Your shoes are dirty. Please take them off.", "Your car is in the way. Please move it."]
+    source, target = shipped.info.source_language, shipped.info.target_language
+
+    def mixed(texts: list[str]) -> list[str]:
+        return [
+            text for text, pair in zip(texts, pairs, strict=True) if len(registers_of(text, target, pair, source)) > 1
+        ]
+
+    assert mixed(
+        [each.text for each in await shipped.translate(pairs, TranslationOptions(beam_size=1))]
+    )  # else: nothing
+    assert not mixed([each.text for each in await shipped.translate(pairs)])
+
+
+@BOTH_LANGUAGES
 async def test_formality_is_preferred_and_what_is_missing_is_said(shipped: Translator) -> None:
     languages = shipped.info.source_language, shipped.info.target_language
     polite = await shipped.translate(COMMANDS, TranslationOptions(formality="prefer_more"))

@@ -84,10 +84,10 @@ def polite_forms(command: str, language: str) -> list[str]:
 
 
 def wanted_register(formality: Formality, shown: Collection[Shown]) -> Register | None:
-    """Return the register of a text: the one that is asked for, or that most of its sentences show if they differ."""
+    """Return the register of a text: the one that is asked for, or that most of its sentences show if it has both."""
     if formality != "default":
         return _BY_FORMALITY[formality]
-    familiar, polite = (sum(each == {register} for each in shown) for register in ("familiar", "polite"))
+    familiar, polite = (sum(register in sentence for sentence in shown) for register in ("familiar", "polite"))
     return None if not familiar or not polite else "familiar" if familiar > polite else "polite"
 
 

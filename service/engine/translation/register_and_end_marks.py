@@ -74,33 +74,36 @@ class RegisterAndEndMarks:
             return
         wide = replace(self.options, alternatives=MAX_BEAM_SIZE - 1)
         results = await self.search([group[at].sentence for (group, at), _ in wrong], wide)
-        forms = await self._polite([group[at] if register == "polite" else None for (group, at), register in wrong])
+        forms = await self._polite([group[at] if "polite" in registers else None for (group, at), registers in wrong])
         chosen = await if_many(
             len(wrong) * wide.weight,
             lambda: [
                 (place, *choice)
-                for (place, register), result, more in zip(wrong, results, forms, strict=True)
-                if (choice := self._in_register(place[0][place[1]], result, more, register)) is not None
+                for (place, registers), result, more in zip(wrong, results, forms, strict=True)
+                if (choice := self._in_register(place[0][place[1]], result, more, registers)) is not None
             ],
         )
         scores = await self._score([(group[at], best.ids) for (group, at), best, _ in chosen]) if self.wanted else None
         await self._if_many(len(chosen), lambda: self._put(chosen, scores))
 
-    def _in_other_register(self, texts: Sequence[list[TranslatedSentence]]) -> list[tuple[Place, Register]]:
-        """Return the places of sentences that show another register than the wanted one, and that one."""
-        asked = self.options.formality != "default"
-        wrong: list[tuple[Place, Register]] = []
+    def _in_other_register(self, texts: Sequence[list[TranslatedSentence]]) -> list[tuple[Place, list[Register]]]:
+        """Return the places of sentences that show another register than the wanted one, and that one.
+
+        A sentence that shows both, and is the only one of its text to show any, may have either: the polite one first.
+        """
+        wrong: list[tuple[Place, list[Register]]] = []
         for group in while_wanted(texts):
-            if len(group) > 1 or asked:
-                shown = [self._shown(result, result.ids) for result in group]
-                register = wanted_register(self.options.formality, shown)
-                if register is not None:
-                    # A target term that was put in has no log-probabilities, and no other form.
-                    wrong += [
-                        ((group, at), register)
-                        for at, seen in enumerate(shown)
-                        if group[at].logprobs and is_other(seen, register)
-                    ]
+            shown = [self._shown(result, result.ids) for result in group]
+            register = wanted_register(self.options.formality, shown)
+            if register is not None:
+                alone = self.options.formality == "default" and sum(map(bool, shown)) == 1
+                wanted: list[Register] = ["polite", "familiar"] if alone else [register]
+                # A target term that was put in has no log-probabilities, and no other form.
+                wrong += [
+                    ((group, at), wanted)
+                    for at, seen in enumerate(shown)
+                    if group[at].logprobs and is_other(seen, register)
+                ]
         return wrong
 
     async def _polite(self, commands: Sequence[TranslatedSentence | None]) -> list[list[Hypothesis]]:
@@ -129,15 +132,22 @@ class RegisterAndEndMarks:
         return [old.ids, *read] if read else []
 
     def _in_register(
-        self, old: TranslatedSentence, wide_result: TranslatedSentence, forms: Sequence[Hypothesis], register: Register
+        self,
+        old: TranslatedSentence,
+        wide_result: TranslatedSentence,
+        forms: Sequence[Hypothesis],
+        registers: Sequence[Register],
     ) -> tuple[Hypothesis, list[Hypothesis]] | None:
-        """Return the likeliest hypothesis of a sentence in a register, if it is nearly as likely as the old one."""
+        """Return the likeliest hypothesis in the first register that has one nearly as likely as the old."""
         score, target = normalised_score(old.logprobs, penalty_of(self.options)), self.pair.tokenizers.target
         fitting = [hypothesis for hypothesis in wide_result.hypotheses if hypothesis.score >= score - NEARLY]
         fitting += [hypothesis for hypothesis in forms if hypothesis.score >= score - SAME_VERB]
-        for best in sorted(fitting, key=lambda hypothesis: -hypothesis.score):
-            if self._shown(wide_result, best.ids) == {register} and wide_result.sentence.keeps_values(best.ids, target):
-                return best, [hypothesis for hypothesis in wide_result.hypotheses if hypothesis.ids != best.ids]
+        fitting.sort(key=lambda hypothesis: -hypothesis.score)
+        shown = [self._shown(wide_result, hypothesis.ids) for hypothesis in fitting]
+        for register in registers:
+            for best, seen in zip(fitting, shown, strict=True):
+                if seen == {register} and wide_result.sentence.keeps_values(best.ids, target):
+                    return best, [hypothesis for hypothesis in wide_result.hypotheses if hypothesis.ids != best.ids]
         return None
 
     def _shown(self, result: TranslatedSentence, ids: Sequence[int]) -> Shown:

@@ -47,6 +47,8 @@ def test_most_sentences_decide_unless_a_formality_is_asked_for() -> None:
     assert wanted_register("default", shown) == "familiar"
     assert wanted_register("default", [familiar, polite]) == "polite"
     assert wanted_register("default", [polite, none]) is None
+    assert wanted_register("default", [both]) == "polite"
+    assert wanted_register("default", [both, familiar]) == "familiar"
     assert wanted_register("prefer_more", shown) == "polite"
 
 
