@@ -71,6 +71,23 @@ def test_a_language_that_the_library_does_not_know_is_never_doubted() -> None:
     assert detector_of("en", "tlh").other_than("Die Kinder spielen im Garten.", "tlh") is None
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("He said 你好 to me.", "en"),
+        ("She wrote Привет on the wall.", "en"),
+        ("Il a dit 谢谢 et il est parti", "fr"),
+        ("Wir sagten שלום zu ihm", "de"),
+        ("我的 iPhone 坏了", "zh"),
+        ("Я купил новый MacBook вчера", "ru"),
+    ],
+)
+def test_a_word_in_another_script_does_not_change_the_language(text: str, language: str) -> None:
+    detector = detector_of("en", "fr", "de", "zh", "ru", "he")
+    assert detector.detect(text)[0].language == language
+    assert detector.other_than(text, language) is None
+
+
 @pytest.mark.parametrize("source", ["en", None])
 def test_codes_alone_are_in_no_language_and_are_not_warned_of(english: Detector, source: str | None) -> None:
     assert not has_evidence("AX-3348-KB QF-7720-RT ZR-9981-MN")
