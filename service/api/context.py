@@ -24,31 +24,6 @@ ACCEPTED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)  # it is written to 
 TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """The deadline of a request; made once, when the request arrives, and passed down."""
-
-    at: float  # on time.monotonic
-    seconds: float  # the whole time of the request, for the message
-
-    @classmethod
-    def after(cls, seconds: float) -> Deadline:
-        """Return the deadline of a request that arrives now."""
-        return cls(time.monotonic() + seconds, seconds)
-
-    async def wait_for(self, work: Awaitable[Result]) -> Result:
-        """Return the result of some work; raise DeadlineExceeded soon after the deadline, even if the engine hangs."""
-        try:
-            async with asyncio.timeout(self.at + GRACE_SECONDS - time.monotonic()) as limit:
-                return await work
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            raise DeadlineExceeded(
-                f"The request was not finished within {self.seconds:g} seconds; send less text, or try again later."
-            ) from None
-
-
 class ClientDisconnected(Exception):
     """The client disconnected before its answer; its work has been cancelled."""
 
@@ -81,7 +56,7 @@ class RequestContext:
     """Identity and figures of one request; holds no text of the user."""
 
     request_id: str
-    deadline: Deadline
+    seconds: float  # from its start to its deadline
     address: str  # of the client, or its IPv6 network, which limits count; in no log
     trace_id: str | None = None
     started: float = field(default_factory=time.monotonic)
@@ -93,6 +68,23 @@ class RequestContext:
     key_hash: str | None = None  # SHA-256 of the API key
     texts: int | None = None
     characters: int | None = None
+
+    @property
+    def deadline(self) -> float:
+        """Return the time at which the engine gives up, on time.monotonic."""
+        return self.started + self.seconds
+
+    async def wait_for(self, work: Awaitable[Result]) -> Result:
+        """Return the result of some work; raise DeadlineExceeded soon after the deadline, even if the engine hangs."""
+        try:
+            async with asyncio.timeout(self.deadline + GRACE_SECONDS - time.monotonic()) as limit:
+                return await work
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise DeadlineExceeded(
+                f"The request was not finished within {self.seconds:g} seconds; send less text, or try again later."
+            ) from None
 
     def count(self, texts: Sequence[str], model: str | None = None) -> None:
         """Record the amount of text in the request, and the model that translates it."""

@@ -1,4 +1,4 @@
-"""Runs a checked translation job and makes its answer: language by language, as text or as HTML."""
+"""Translates what a checked request holds and makes its answer: language by language, as text or as HTML."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -42,101 +42,84 @@ log = get_logger(__name__)
 LONG_DETAILS = 500  # characters; details of longer texts are written in a thread, so that other requests do not wait
 
 
-@dataclass(frozen=True, slots=True)
-class TranslationJob:
-    """A checked request."""
-
-    fields: TranslateRequest
-    texts: Sequence[str]
-    source: str
-    target: str
-    options: TranslationOptions
-
-    @property
-    def html(self) -> bool:
-        """Return whether the texts are pages."""
-        return self.fields.format == "html"
-
-
 @dataclass(slots=True)
 class Answered:
-    """One text of a job: its translation, and what there is to say about it."""
+    """One text of a request: its translation, the text itself before that; and what there is to say about it."""
 
     translation: Translation
     guess: Guess | None = None  # its language, where that was detected
     warnings: list[WarningSchema] = field(default_factory=list)
 
 
-async def run_job(job: TranslationJob, service: Service, context: RequestContext) -> list[Answered]:
+async def translate_texts(
+    fields: TranslateRequest, pair: Pair, service: Service, context: RequestContext
+) -> list[Answered]:
     """Translate; a text that is already in the target language, or in none, is returned as it is."""
-    deadline = context.deadline
-    found = [Answered(Translation(text)) for text in job.texts]
-    groups = {} if job.source == job.target else {(job.source, job.target): [*range(len(job.texts))]}
-    if job.source == AUTO:
-        guesses = await deadline.wait_for(_guess(job, service))
-        for each, guess in zip(found, guesses, strict=True):
-            each.guess = guess
-        sources = [guess.language if guess.confidence else job.target for guess in guesses]
-        groups = _by_pair(sources, job, service.languages)
+    source, target = pair
+    answered = [Answered(Translation(text)) for text in fields.texts]
+    groups = {} if source == target else {pair: answered}
+    if source == AUTO:
+        for answer, guesses in zip(answered, await service.detect(await _detectable(fields)), strict=True):
+            answer.guess = guesses[0]
+        groups = _by_pair(answered, fields, service.languages)
+    await _together([_translate_group(*group, fields, service, context) for group in groups.items()])
+    if groups or source == AUTO:
+        await _warn(answered, None if source == AUTO else source, fields, service)
+    return answered
 
-    async def translate_group(pair: Pair, numbers: Sequence[int]) -> None:
-        is_best = (job.fields.effort or service.settings.effort) == "best"
-        model = job.fields.model or (service.best_model(pair) if is_best else None)
-        legs = service.legs(*pair, model)
-        context.record_legs([leg.info for leg in legs])
-        own = [found[number] for number in numbers]
-        texts = [job.texts[number] for number in numbers]
-        with kept(legs):
-            glossary = await service.glossary(job.fields.glossary, pair, legs)
-            back = service.way_back(job.fields.effort, legs) if is_best else None
-            options = replace(job.options, glossary=glossary, back=back) if glossary or back else job.options
-            run = partial(_translate_html if job.html else _translate_text, deadline=deadline.at)
-            translations = await translate_in_legs(legs, texts, options, run, deadline.at)
-        for each, translation in zip(own, translations, strict=True):
-            each.translation, each.warnings = translation, failure_warnings(legs)
+
+async def _translate_group(
+    pair: Pair, group: Sequence[Answered], fields: TranslateRequest, service: Service, context: RequestContext
+) -> None:
+    """Translate the texts of one pair, each of which stands in the place of its translation."""
+    is_best = (fields.effort or service.settings.effort) == "best"
+    legs = service.legs(*pair, fields.model or (service.best_model(pair) if is_best else None))
+    context.record_legs([leg.info for leg in legs])
+    with kept(legs):
+        glossary = await service.glossary(fields.glossary, pair, legs)
+        back = service.way_back(fields.effort, legs) if is_best else None
+        options = TranslationOptions.of(fields, glossary=glossary, back=back)
+        run = partial(_translate_html if fields.format == "html" else _translate_text, deadline=context.deadline)
+        texts = [answer.translation.text for answer in group]
+        translations = await translate_in_legs(legs, texts, options, run, context.deadline)
+    languages = legs[-1].info.source_language, legs[-1].info.target_language
+    for answer, translation in zip(group, translations, strict=True):
+        answer.translation, answer.warnings = translation, failure_warnings(legs)
         if options.formality != "default":
-            languages = legs[-1].info.source_language, legs[-1].info.target_language
-            for each in own:
-                pairs = [(one.source_text, one.target_text) for one in each.translation.qualities]
-                if note := formality_note(options.formality, pairs, languages):
-                    each.warnings.append(warning("formality", note))
-
-    async def translate_all() -> None:
-        await _together([translate_group(*group) for group in groups.items()])
-        if groups or job.source == AUTO:
-            await _warn(job, found, service)
-
-    await deadline.wait_for(translate_all())
-    return found
+            sentences = [(one.source_text, one.target_text) for one in translation.qualities]
+            if note := formality_note(options.formality, sentences, languages):
+                answer.warnings.append(warning("formality", note))
 
 
-async def _warn(job: TranslationJob, found: Sequence[Answered], service: Service) -> None:
+async def _warn(answered: Sequence[Answered], source: str | None, fields: TranslateRequest, service: Service) -> None:
     """Add the warnings about the language of each text; after the translation, so that a refusal costs nothing."""
-    doubted = [each.guess is None or not each.guess.confidence for each in found]
-    source = None if job.source == AUTO else job.source
+    doubted = [answer.guess is None or not answer.guess.confidence for answer in answered]
     try:
-        warnings = await service.language_warnings(await _detectable(job), doubted, source)
+        warnings = await service.language_warnings(await _detectable(fields), doubted, source)
     except Exception as error:  # without the warnings the translation is still worth its price
         log.error("the language of the texts was not checked", **describe_exception(error))
         return
-    for each, own in zip(found, warnings, strict=True):
-        each.warnings = [*own, *each.warnings]
+    for answer, about_language in zip(answered, warnings, strict=True):
+        answer.warnings = [*about_language, *answer.warnings]
 
 
-def _by_pair(sources: Sequence[str], job: TranslationJob, known: Languages) -> dict[Pair, list[int]]:
-    """Return the numbers of the texts to translate, by their pair.
+def _by_pair(answered: Sequence[Answered], fields: TranslateRequest, known: Languages) -> dict[Pair, list[Answered]]:
+    """Return the texts to translate by the pair of the language that was detected.
 
     A text in a language that is not translated into the target is left out, if there is another text: it is returned as
     it is, together with its language. Raise ApiError if no text can be translated.
     """
-    pairs = {source: known.pair(source, job.target, direct=bool(job.fields.model)) for source in set(sources)}
+    target, direct = fields.target, bool(fields.model)
+    guesses = [answer.guess for answer in answered if answer.guess is not None]
+    sources = [guess.language if guess.confidence else target for guess in guesses]
+    pairs = {source: known.pair(source, target, direct=direct) for source in set(sources)}
     if pairs and not any(pairs.values()):
-        served_pair(sources[0], job.target, known, job.fields.model)
-    groups: dict[Pair, list[int]] = {}
-    for number, source in enumerate(sources):
+        served_pair(sources[0], target, known, fields.model)
+    groups: dict[Pair, list[Answered]] = {}
+    for answer, source in zip(answered, sources, strict=True):
         pair = pairs[source]
         if pair is not None and pair[0] != pair[1]:
-            groups.setdefault(pair, []).append(number)
+            groups.setdefault(pair, []).append(answer)
     return groups
 
 
@@ -153,12 +136,10 @@ async def _together(works: Sequence[Coroutine[Any, Any, None]]) -> None:
         raise error.exceptions[0] from None
 
 
-async def _guess(job: TranslationJob, service: Service) -> list[Guess]:
-    return [guesses[0] for guesses in await service.detect(await _detectable(job))]
-
-
-async def _detectable(job: TranslationJob) -> Sequence[str]:
-    return await TEXT_POOL.run(lambda: _plain_texts(job.texts)) if job.html else job.texts
+async def _detectable(fields: TranslateRequest) -> Sequence[str]:
+    if fields.format == "html":
+        return await TEXT_POOL.run(lambda: _plain_texts(fields.texts))
+    return fields.texts
 
 
 def _plain_texts(documents: Sequence[str]) -> list[str]:
@@ -210,35 +191,35 @@ async def _unify(
         start += len(units)
 
 
-async def respond(job: TranslationJob, found: Sequence[Answered]) -> Response:
+async def respond(fields: TranslateRequest, answered: Sequence[Answered]) -> Response:
     """Return the answer; long ones are made in a thread."""
-    is_long = job.options.details and sum(map(len, job.texts)) > LONG_DETAILS
-    content = await REPRESENTATIONS.run(lambda: written(job, found)) if is_long else written(job, found)
+    is_long = fields.details and sum(map(len, fields.texts)) > LONG_DETAILS
+    content = await REPRESENTATIONS.run(lambda: written(fields, answered)) if is_long else written(fields, answered)
     return Response(content, media_type="application/json")
 
 
-def written(job: TranslationJob, found: Sequence[Answered]) -> bytes:
+def written(fields: TranslateRequest, answered: Sequence[Answered]) -> bytes:
     """Return the answer's JSON: plain values for a string, lists for a list."""
-    translations = [each.translation for each in found]
+    translations = [answer.translation for answer in answered]
     parts: dict[str, list[Any]] = {"translatedText": [translation.text for translation in translations]}
     if any(translation.pivot for translation in translations):
         parts["pivot"] = [translation.pivot and translation.pivot.language for translation in translations]
-    if job.source == AUTO:
+    if fields.source.lower() == AUTO:
         parts["detectedLanguage"] = [
-            DetectionSchema(confidence=each.guess.confidence, language=each.guess.language)
-            for each in found
-            if each.guess
+            DetectionSchema(confidence=answer.guess.confidence, language=answer.guess.language)
+            for answer in answered
+            if answer.guess
         ]
-    if job.options.alternatives:
+    if fields.alternatives:
         parts["alternatives"] = [
             [text for text in dict.fromkeys(translation.alternatives) if text != translation.text]
             for translation in translations
         ]
-    if job.options.details:
+    if fields.details:
         parts["details"] = [DetailsSchema.of(translation) for translation in translations]
-    if job.options.min_quality is not None:
+    if fields.min_quality is not None:
         parts["low_quality"] = [LowQualitySchema.all_of(translation) for translation in translations]
-    if any(each.warnings for each in found):
-        parts["warnings"] = [each.warnings for each in found]
-    shown = parts if isinstance(job.fields.q, list) else {name: values[0] for name, values in parts.items()}
+    if any(answer.warnings for answer in answered):
+        parts["warnings"] = [answer.warnings for answer in answered]
+    shown = parts if isinstance(fields.q, list) else {name: values[0] for name, values in parts.items()}
     return TranslateResponse(**shown).json_bytes()

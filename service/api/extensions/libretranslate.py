@@ -99,11 +99,11 @@ async def translate_file(
     job = await job_of(fields, service, context, linked=True)
     await submit(jobs, job, fields.file.content)
     try:
-        finished = await context.deadline.wait_for(jobs.wait(job.id))
+        finished = await context.wait_for(jobs.wait(job.id))
     except DeadlineExceeded:
         await jobs.cancel(job.id)
         raise DeadlineExceeded(
-            f"The document was not translated within {context.deadline.seconds:g} seconds; send it to POST /jobs, "
+            f"The document was not translated within {context.seconds:g} seconds; send it to POST /jobs, "
             "which translates it in the background."
         ) from None
     except BaseException:

@@ -174,15 +174,15 @@ async def infer(info: ModelDep, request: InferenceRequest, service: ServiceDep, 
     pair = pair_of(fields, info)
     translator = service.registry.resolve(*pair, info.name)
     with kept([translator]):
-        glossary = await context.deadline.wait_for(service.glossary(fields.glossary, pair, [translator]))
+        glossary = await context.wait_for(service.glossary(fields.glossary, pair, [translator]))
         options = TranslationOptions.of(fields, glossary=glossary)
-        tensors = await context.deadline.wait_for(infer_with(translator, request, options, context.deadline.at))
+        tensors = await context.wait_for(infer_with(translator, request, options, context.deadline))
     head = {"model_name": info.name, "model_version": info.version}
     if request.id is not None:
         head["id"] = request.id
     rendered = partial(render, head, tensors, request.binary)
     large = "attention" in tensors  # tens of thousands of numbers, too many to write on the event loop
-    answer, json_length = await context.deadline.wait_for(REPRESENTATIONS.run(rendered)) if large else rendered()
+    answer, json_length = await context.wait_for(REPRESENTATIONS.run(rendered)) if large else rendered()
     if json_length is None:
         return Response(answer, media_type="application/json")
     return Response(answer, media_type=MEDIA_TYPE, headers={JSON_LENGTH_HEADER: str(json_length)})

@@ -15,7 +15,6 @@ from service.access.addresses import parse_networks
 from service.api.context import (
     KEY,
     ClientDisconnected,
-    Deadline,
     RequestContext,
     context_of,
     header,
@@ -62,10 +61,12 @@ class RequestLogMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        deadline = Deadline.after(self.service.settings.request_timeout_seconds)
-        request_id = new_request_id(header(scope, b"x-request-id"))
-        address = address_of(scope, self.proxies)
-        context = RequestContext(request_id, deadline, address, trace_id_of(header(scope, b"traceparent")))
+        context = RequestContext(
+            new_request_id(header(scope, b"x-request-id")),
+            self.service.settings.request_timeout_seconds,
+            address_of(scope, self.proxies),
+            trace_id_of(header(scope, b"traceparent")),
+        )
         method = str(scope["method"])
         # A GET route also answers HEAD; the server leaves out the body.
         request_scope: Scope = {**scope, KEY: context, "method": "GET" if method == "HEAD" else method}

@@ -67,19 +67,18 @@ async def attention(
     context.record_legs([before.info, shown[0]] if before else shown[:1])
     digests = [info.digest for info in (*shown, *([before.info] if before else []))]
     check_digests(fields.digests, digests)
-    deadline = context.deadline
 
     async def make() -> Response:
         pair_job = job
         with kept([*translators, *([before] if before else [])]):
             if before is not None:
-                check_room([before, translators[0]], deadline.at)
-                work = before.translate([job.text], job.options.translation, deadline=deadline.at)
-                [between] = await deadline.wait_for(work)
+                check_room([before, translators[0]], context.deadline)
+                work = before.translate([job.text], job.options.translation, deadline=context.deadline)
+                [between] = await context.wait_for(work)
                 pair_job = replace(job, text=between.text)
-            maps = await deadline.wait_for(_maps(translators, pair_job, fields, deadline.at))
+            maps = await context.wait_for(_maps(translators, pair_job, fields, context.deadline))
         naming = naming_of(shown, fields.other_text)
-        return await deadline.wait_for(represent(maps, fields, naming, renderer))
+        return await context.wait_for(represent(maps, fields, naming, renderer))
 
     key = [digests, asdict(job), cache_key(fields)]
     return await tagged(request, key, make, stable=len(fields.digests) == len(digests))

@@ -29,6 +29,6 @@ async def detect(fields: DetectRequest, service: ServiceDep, context: ContextDep
     texts = fields.q if isinstance(fields.q, list) else [fields.q]
     check_texts(texts, service.settings)
     context.count(texts)
-    found = await context.deadline.wait_for(service.detect(texts))
+    found = await context.wait_for(service.detect(texts))
     guesses = average(found, [len(text) for text in texts])
     return JSONResponse([{"confidence": guess.confidence, "language": guess.language} for guess in guesses])

@@ -48,3 +48,8 @@ class TranslateRequest(Decoding, TextFields):
     )  # fmt: skip
     details: bool = Field(False, description="Also return tokens, scores and word alignment")
     api_key: ApiKey = None
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the texts, also of a request with one."""
+        return self.q if isinstance(self.q, list) else [self.q]
