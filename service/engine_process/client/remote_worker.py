@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.bundle.load import Bundle
@@ -53,26 +54,25 @@ class RemoteWorker:
         self.restarted_at: float | None = None  # the last time that it failed in a process that went on
         self._process, self._on_event = process, on_event
         self._lock = threading.Lock()
-        self._hear(WorkerStatus(WorkerState.RUNNING, alive=True, heartbeat=time.monotonic()))
+        self._show(self._begun())
 
     def move(self, event: Event) -> ModelStage:
         """Take the stage that follows an event, and return it."""
         with self._lock:
-            if event is Event.LOADED:  # its reports are still to come
-                self._hear(WorkerStatus(WorkerState.RUNNING, alive=True, heartbeat=time.monotonic()))
             self.stage = MODEL.get((self.stage, event), self.stage)
+            self._show(self._begun() if event is Event.LOADED else self.status)
             return self.stage
 
-    @property
-    def _state(self) -> WorkerState:
-        return SHOWN.get(self.stage, WorkerState.RESTARTING)
+    def _begun(self) -> WorkerStatus:
+        """Return the status of a model whose reports are still to come."""
+        self.reported = time.monotonic()
+        return WorkerStatus(WorkerState.RUNNING, alive=True, heartbeat=self.reported)
 
-    @property
-    def status(self) -> WorkerStatus:
-        """Return the state, with the rest as last reported."""
-        state, last = self._state, self._status
-        alive = last.alive and state in (WorkerState.RUNNING, WorkerState.DRAINING)
-        return WorkerStatus(state, alive, last.heartbeat, last.queue)
+    def _show(self, report: WorkerStatus) -> None:
+        """Set the status: the state that follows from the stage, and the rest as reported."""
+        state = SHOWN.get(self.stage, WorkerState.RESTARTING)
+        alive = report.alive and state in (WorkerState.RUNNING, WorkerState.DRAINING)
+        self.status = replace(report, state=state, alive=alive)
 
     def stop(self, drain: float = 0.0) -> None:
         """Let running requests finish within `drain` seconds, fail the others, and free the model; this blocks."""
@@ -94,9 +94,9 @@ class RemoteWorker:
 
     def check_room(self, deadline: float | None = None) -> None:
         """Raise the error of the smallest request according to the last report, which is a moment old."""
-        require_running(self.name, self._state)
+        require_running(self.name, self.status.state)
         now = time.monotonic()
-        error = self._unreachable() or admission_error(self.name, self._status.queue, deadline, now)
+        error = self._unreachable() or admission_error(self.name, self.status.queue, deadline, now)
         if error is not None:
             self._on_event(RequestRejected(self.name, error.code))
             raise error
@@ -111,10 +111,10 @@ class RemoteWorker:
 
     def submit_scoring(self, job: ScoringRequest) -> Future[ScoringResult]:
         """Send a given translation for scoring."""
-        require_running(self.name, self._state)
+        require_running(self.name, self.status.state)
         if self._process.full:
             self._on_event(RequestRejected(self.name, Overloaded.code))
-            raise overloaded(self.name, self._status.queue.seconds)
+            raise overloaded(self.name, self.status.queue.seconds)
         number, future = self._process.pending.open(self.number)
         self._process.post(ScoreGiven(self.number, number, job), number)
         return future
@@ -123,18 +123,19 @@ class RemoteWorker:
         """Process a message about the worker; return whether it has died."""
         if isinstance(message, EventReport):
             self._on_event(message.event)
-        elif self.stage in (ModelStage.RUNNING, ModelStage.DRAINING):
-            self._hear(message.status)
-        return self.stage is ModelStage.RUNNING and self._status.state is WorkerState.DEAD
+            return False
+        with self._lock:
+            if self.stage not in (ModelStage.RUNNING, ModelStage.DRAINING):
+                return False
+            self.reported = time.monotonic()
+            self._show(message.status)
+            return self.stage is ModelStage.RUNNING and message.status.state is WorkerState.DEAD
 
     def lose(self, event: Event, error: EngineError) -> None:
         """Record that it is gone, perhaps for now; its pending calls fail."""
         self.move(event)
         self._process.pending.fail_all(error, self.number)
         self._on_event(LoadChanged(self.name, 0, 0, 0))
-
-    def _hear(self, status: WorkerStatus) -> None:
-        self._status, self.reported = status, time.monotonic()
 
     def _unreachable(self) -> EngineError | None:
         """Return the reason to send nothing now: the process is silent, or too much is unsent.
