@@ -122,8 +122,8 @@ class SentenceResult:
     """The result of a SentenceJob, best hypothesis first; never empty."""
 
     hypotheses: tuple[Hypothesis, ...]
-    queue_seconds: float
-    compute_seconds: float
+    queue_seconds: float = 0.0
+    compute_seconds: float = 0.0
     encode_seconds: float = 0.0  # the first part of compute_seconds
     scores: ScoringResult | None = None  # of the best hypothesis closed by </s>, if the job requests them
     score_seconds: float = 0.0  # from the end of compute_seconds to the end of scoring

@@ -12,10 +12,10 @@ batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
-from service.engine.jobs import Hypothesis, SearchTrace, SentenceJob
+from service.engine.jobs import Hypothesis, SentenceJob, SentenceResult
 from service.engine.model.buffers import plan_swap_remove, swap_remove
 from service.engine.model.interface import Encoded, Model
 from service.engine.search.beam_search import Beam
@@ -28,15 +28,6 @@ Owner = TypeVar("Owner")
 
 BATCHES = 2  # of one beam width
 TO_CHOOSE = 2  # hypotheses that the search of a sentence with values waits for; all four take 3 to 4 % more time
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedSentence(Generic[Owner]):
-    """A sentence that has left the batch with its hypotheses, best first."""
-
-    owner: Owner
-    hypotheses: tuple[Hypothesis, ...]
-    trace: SearchTrace | None = None
 
 
 class RunningBatch(Generic[Owner]):
@@ -81,15 +72,18 @@ class RunningBatch(Generic[Owner]):
             self._owners[place : place + 1] = [owner]
             self._jobs[place : place + 1] = [job]
 
-    def step(self) -> list[FinishedSentence[Owner]]:
-        """Decode one token of every row; the finished sentences leave and are returned."""
+    def step(self) -> list[tuple[Owner, SentenceResult]]:
+        """Decode one token of every row; return the owners of the finished sentences, which leave, and their results.
+
+        The results lack the times, which this module does not know.
+        """
         self._close_gaps()
         self._fit_candidates()
         advance = self._beam.advance(self.decoder_state.step(self._beam))
         self.decoder_state.reorder(advance)
-        finished = [self._finished(index) for index in advance.done]
+        results = [self._result(index) for index in advance.done]
         self._leave(advance.done)
-        return finished
+        return results
 
     def drop(self, unwanted: Callable[[Owner], bool]) -> list[Owner]:
         """Remove sentences before they are finished and return their owners."""
@@ -97,12 +91,13 @@ class RunningBatch(Generic[Owner]):
         self._leave([at for at, _ in dropped])
         return [owner for _, owner in dropped]
 
-    def _finished(self, index: int) -> FinishedSentence[Owner]:
-        """Return a sentence that is done, with its results."""
+    def _result(self, index: int) -> tuple[Owner, SentenceResult]:
+        """Return the owner of a sentence that is done, and its result."""
         owner = self._owners[index]
         assert owner is not None
         hypotheses, recorder = self._hypotheses(index), self._beam.recorder(index)
-        return FinishedSentence(owner, hypotheses, None if recorder is None else recorder.trace(hypotheses[0].ids))
+        trace = None if recorder is None else recorder.trace(hypotheses[0].ids)
+        return owner, SentenceResult(hypotheses, trace=trace)
 
     def _hypotheses(self, index: int) -> tuple[Hypothesis, ...]:
         """Return the hypotheses of a sentence, best first; those without its values come after those that hold them."""

@@ -4,6 +4,7 @@ There are one or two batches for each beam width in use; they take turns. All of
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from service.engine.attention.quality_signals import repeats
 from service.engine.attention.selection import check_size
@@ -11,7 +12,7 @@ from service.engine.errors import EngineError
 from service.engine.events import EventListener, SentenceFinished, SentencesCancelled, StepDone
 from service.engine.jobs import ScoringRequest, SentenceResult
 from service.engine.model.interface import Model
-from service.engine.scheduling.batch import FinishedSentence, Running, RunningBatch, choose_batches
+from service.engine.scheduling.batch import Running, RunningBatch, choose_batches
 from service.engine.scheduling.pending import PendingSentence
 from service.engine.scheduling.requests import RequestTable
 
@@ -128,18 +129,17 @@ class DecodeLoop:
             return False
         now = self._clock()
         self._table.run_succeeded(self._step_run)
-        for sentence in finished:
-            self._deliver(sentence, now)
+        for request, result in finished:
+            self._deliver(request, result, now)
         self._on_event(StepDone(self._name, rows, now - began))  # the last of its events, with which they can be sent
         return True
 
-    def _deliver(self, sentence: FinishedSentence[PendingSentence], now: float) -> None:
+    def _deliver(self, request: PendingSentence, result: SentenceResult, now: float) -> None:
         """Answer a request with its translation, or queue the translation for scoring if the request needs scores."""
-        request, hypotheses = sentence.owner, sentence.hypotheses
         # A sentence waits for the encoder, and then for its place in the batch.
         queued = request.joined - request.submitted - request.encode_seconds
         computed = now - request.joined + request.encode_seconds
-        best = hypotheses[0]
+        best = result.hypotheses[0]
         self._on_event(
             SentenceFinished(
                 model=self._name,
@@ -153,7 +153,8 @@ class DecodeLoop:
                 repeats=repeats(best.ids),
             )
         )
-        result = SentenceResult(hypotheses, queued, computed, request.encode_seconds, trace=sentence.trace)
+        encoded = request.encode_seconds
+        result = replace(result, queue_seconds=queued, compute_seconds=computed, encode_seconds=encoded)
         scoring = request.job.score
         if scoring is None:
             self._table.resolve(request, result)

@@ -68,7 +68,7 @@ def test_dropping_sentences_leaves_the_others_alone(model: OnnxModel) -> None:
     assert batch.rows == 24
     found: dict[int, Hypothesis] = {}
     while len(batch):
-        found |= {finished.owner: finished.hypotheses[0] for finished in batch.step()}
+        found |= {owner: result.hypotheses[0] for owner, result in batch.step()}
     assert sorted(found) == [1, 2, 3, 5, 6, 7]
     assert all(found[at] == decode(model, [jobs[at]])[0] for at in found)
 
