@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -86,7 +86,7 @@ class OpenModels:
         """
         if model.retired and not model.keepers:
             raise NotReady(f"The model {model.name} was replaced or unloaded; try again.")
-        model.keepers += 1  # not by `keeping`: a context more takes a hundredth of a request's time
+        model.keepers += 1  # not by `ServedModel.keep`: a context more takes a hundredth of a request's time
         try:
             while not self._is_usable(model):
                 await self._wait(model, deadline)
@@ -98,7 +98,7 @@ class OpenModels:
                 model.used_at = self._clock()
         finally:
             model.keepers -= 1
-            self._released(model)
+            self.released(model)
 
     def check(self, model: ManagedModel) -> None:
         """Raise the error that a request for a closed model gets at once."""
@@ -117,20 +117,20 @@ class OpenModels:
         """Return whether the last opening failed so recently that no new attempt is made."""
         return model.error is not None and self._clock() < model.retry_at
 
-    @contextlib.contextmanager
-    def keeping(self, model: ManagedModel) -> Iterator[None]:
-        """Let those inside use a model again, even if it is replaced or unloaded; it may be closed for its memory."""
-        model.keepers += 1
-        try:
-            yield
-        finally:
-            model.keepers -= 1
-            self._released(model)
+    def released(self, model: ManagedModel) -> None:
+        """Use the end of a request, or of a job that kept a model, to make room."""
+        if model.unused and (model.failed() or (model.retired and not model.keepers)):
+            self._close(model)
+        elif self._queue:
+            self._advance()
+        elif self._clock() - self._checked >= CHECK_SECONDS:
+            self._checked = self._clock()
+            self._shrink()
 
     def retire(self, model: ManagedModel) -> None:
         """Close a model that was replaced, unloaded or refused, as soon as nobody uses or keeps it."""
         model.retired = True
-        self._released(model)
+        self.released(model)
 
     def add_open(self, model: ManagedModel) -> None:
         """Take a model that was loaded before the event loop ran."""
@@ -186,16 +186,6 @@ class OpenModels:
             return False
         open_ones = [model for model in self._models if model.state == "open"]
         return model is min(open_ones, key=lambda model: model.opened_at)
-
-    def _released(self, model: ManagedModel) -> None:
-        """Use the end of a request to make room."""
-        if model.unused and (model.failed() or (model.retired and not model.keepers)):
-            self._close(model)
-        elif self._queue:
-            self._advance()
-        elif self._clock() - self._checked >= CHECK_SECONDS:
-            self._checked = self._clock()
-            self._shrink()
 
     def _advance(self) -> None:
         """Open the models that wait and have room, in their order, and close others for the first one without room."""
@@ -263,7 +253,7 @@ class OpenModels:
             model.used_at = model.opened_at
         _announce(model)
         if model.retired:
-            self._released(model)
+            self.released(model)
         self._advance()
         self._shrink()
 

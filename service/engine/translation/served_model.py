@@ -5,8 +5,8 @@ Eager and lazy loading differ only in who opens it: the start of the server, or 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,9 +82,15 @@ class ServedModel(ManagedModel):
             self._pairs[pair] = self._loaded.with_languages(*pair)
         return self._pairs[pair]
 
-    def keep(self) -> AbstractContextManager[None]:
-        """Return a context inside which it serves those who began with it, even if it is replaced or unloaded."""
-        return self._models.keeping(self)
+    @contextmanager
+    def keep(self) -> Iterator[None]:
+        """Let those inside use it again, even if it is replaced or unloaded; it may be closed for its memory."""
+        self.keepers += 1
+        try:
+            yield
+        finally:
+            self.keepers -= 1
+            self._models.released(self)
 
     def retire(self, successor: "ServedModel | None" = None) -> None:
         """Close it when the last request that began with it has ended; it was replaced, unloaded or refused."""
