@@ -115,7 +115,7 @@ class DummyTranslator(Translator):
 
     def __init__(self, info: ModelInfo, on_event: EventListener = ignore_event, seconds: float = 0.0) -> None:
         self.worker, nothing = IdleWorker(heartbeat=math.inf), cast(Any, None)  # it never seems to hang
-        loaded = PairModel(nothing, info, cast(Any, self.worker), ignore_event, nothing, nothing)
+        loaded = PairModel(nothing, info, cast(Any, self.worker), ignore_event, nothing, nothing, nothing)
         loaded.warm.set()
         super().__init__(opened(loaded))
         self.on_event, self.seconds = on_event, seconds

@@ -38,6 +38,7 @@ class PairModel:
     on_event: EventListener
     align: AlignmentHead  # as it stands in the scores, which hold no other head
     reader: Reader  # with its tokenizers; a call's options are added by `reader_for`
+    rules: ValueRules  # how values are found and written, unless a call says otherwise
     warm: threading.Event = field(default_factory=threading.Event)  # shared by all pairs
     member: int = 0  # of an ensemble: whose attention is returned
 
@@ -54,6 +55,7 @@ class PairModel:
                 language=info.source_language,
                 tokenizers=for_pair(self.tokenizers, self.manifest, info.source_language, info.target_language),
             ),
+            rules=ValueRules(info.source_language, info.target_language),
         )
 
     def of_member(self, name: str | None) -> PairModel:
@@ -90,8 +92,9 @@ class PairModel:
 
     def reader_for(self, options: TranslationOptions, split: bool = True) -> Reader:
         """Return how texts are read: how they are cut, and which of their parts are values."""
-        rules = ValueRules(self.reader.language, self.info.target_language, options.values != "keep")
-        values = None if options.values == "off" else rules
+        values = None if options.values == "off" else self.rules
+        if options.values == "keep":
+            values = replace(self.rules, localized=False)
         return replace(self.reader, split=split, context=options.context, values=values, glossary=options.glossary)
 
     def report(self, event: EngineEvent) -> None:
@@ -125,10 +128,11 @@ def pair_of_worker(
         align=alignment_head_in_result(manifest.attention.align),
         reader=Reader(
             for_pair(tokenizers, manifest, info.source_language, info.target_language),
-            manifest.source_language,
+            info.source_language,
             wrap_tokens,
             limit,
         ),
+        rules=ValueRules(info.source_language, info.target_language),
     )
 
 

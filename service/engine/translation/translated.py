@@ -18,7 +18,7 @@ from service.engine.text.tokenizer import Tokenizer, Tokenizers
 from service.engine.translation.losses import LOWERED, NOTHING, losses_of
 from service.engine.translation.pair_model import PairModel
 from service.engine.types import SentenceDetail, SentenceQuality, Token, Translation, TranslationOptions, ValuePath
-from service.engine.values.finder import ValueRules, amounts_outside
+from service.engine.values.finder import amounts_outside
 from service.engine.values.value import Value
 
 Side = tuple[str, Sequence[Token], int]  # a text, its tokens, and the position of the text in the text of the tokens
@@ -145,8 +145,7 @@ def assemble(
         for result, translation in zip(results, best, strict=True)
     ]
     spans = [(result.sentence.start, result.sentence.end) for result in results]
-    rules = ValueRules(pair.info.source_language, pair.info.target_language, localized=True)
-    amounts = amounts_outside(text, spans, rules) if options.values == "localize" else []
+    amounts = amounts_outside(text, spans, pair.rules) if options.values == "localize" else []
     joined = _joined(text, spans, [quality.target_text for quality in qualities], amounts)
     details = tuple(
         with_quality(result.detail(tokenizers, pair.align.threshold, start), quality)
