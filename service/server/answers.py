@@ -10,24 +10,19 @@ from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, ST
 PIECE = 65_536  # bytes of an answer that are passed on at once; the next ones wait until these have been sent
 
 
-def answering(app: ASGIApp, cycle: RequestResponseCycle) -> ASGIApp:
-    """Return an application whose answers are written by an Answer."""
-
-    async def answer(scope: Scope, receive: Receive, _send: Send) -> None:
-        await app(scope, receive, ResponseWriter(cycle).send)
-
-    return answer
-
-
 class ResponseWriter:
-    """The answer to one request; a head that promises a length waits for the body."""
+    """An application for one request, whose answer it writes; a head that promises a length waits for the body."""
 
-    __slots__ = ("_cycle", "_head", "_length")
+    __slots__ = ("_app", "_cycle", "_head", "_length")
 
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
+    def __init__(self, app: ASGIApp, cycle: RequestResponseCycle) -> None:
+        self._app, self._cycle = app, cycle
         self._head: Message | None = None  # not written yet
         self._length = b""
+
+    async def __call__(self, scope: Scope, receive: Receive, _send: Send) -> None:
+        """Run the application for the request."""
+        await self._app(scope, receive, self.send)
 
     async def send(self, message: Message) -> None:
         """Write a message of the application, or keep it for the next one."""

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from service.access.connections import ConnectionPlace
 from service.api.context import CONNECTION, ClientConnection
-from service.server.answers import answering
+from service.server.answers import ResponseWriter
 from service.server.connection_limits import ConnectionPolicy
 
 FEED = 16_384  # bytes of a body that are parsed at once, and so the most that is parsed beyond a limit
@@ -262,7 +262,7 @@ class LimitedProtocol(HttpToolsProtocol):
     # Outgoing data.
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGIApp) -> None:  # type: ignore[override]
-        super()._start_asgi_task(cycle, answering(app, cycle))  # type: ignore[arg-type]
+        super()._start_asgi_task(cycle, ResponseWriter(app, cycle))  # type: ignore[arg-type]
 
     def pause_writing(self) -> None:
         """Limit the time that the client has to read the data that was sent."""

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from service.server.answers import PIECE, answering
+from service.server.answers import PIECE, ResponseWriter
 
 
 class FakeTransport:
@@ -47,7 +47,7 @@ def written(app: ASGIApp, method: str = "POST", *, keep_alive: bool = True, ours
             *(scope, transport, FlowControl(transport), log, log, False, [(b"date", b"today")], asyncio.Event()),
             *(False, keep_alive, lambda: None),
         )
-        await cycle.run_asgi(answering(app, cycle) if ours else app)  # type: ignore[arg-type]
+        await cycle.run_asgi(ResponseWriter(app, cycle) if ours else app)  # type: ignore[arg-type]
 
     asyncio.run(run())
     assert isinstance(transport, FakeTransport)

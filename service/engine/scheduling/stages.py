@@ -23,18 +23,25 @@ Score = Callable[[Sequence[tuple[Sequence[int], Sequence[int]]]], list[ScoringRe
 class Stage:
     """Works on requests as they arrive, several at once."""
 
-    take: Callable[[], list[Any]]  # waits for the next requests; none at the end
-    work: Callable[[list[Any], float], None]  # works on them, from this time on
+    work: Callable[[list[Any], float], None]  # works on requests, from this time on
 
     def __init__(
-        self, name: str, model: Model, table: RequestTable, on_event: EventListener, clock: Callable[[], float]
+        self,
+        name: str,
+        model: Model,
+        table: RequestTable,
+        on_event: EventListener,
+        clock: Callable[[], float],
+        take: Callable[[], list[Any]],
     ) -> None:
+        """Create a stage without a run; `take` waits for its next requests, and returns none at the end."""
         self._name, self._model, self._table, self._on_event, self._clock = name, model, table, on_event, clock
+        self._take = take
         self.began: float | None = None  # the start time of the current run, if there is one
 
     def turn(self) -> bool:
         """Wait for requests and work on them; return False at the end."""
-        if not (requests := self.take()):
+        if not (requests := self._take()):
             return False
         self.began = self._clock()
         self.work(requests, self.began)
@@ -44,10 +51,6 @@ class Stage:
 
 class EncoderStage(Stage):
     """Runs the encoder over queued sentences, oldest first, several at once; they stay in the queue meanwhile."""
-
-    def take(self) -> list[PendingSentence]:
-        """Wait for the next sentences to encode together."""
-        return self._table.take_to_encode()
 
     def work(self, taken: list[PendingSentence], began: float) -> None:
         """Encode sentences together; one that is cancelled meanwhile is no longer queued."""
@@ -69,10 +72,6 @@ class EncoderStage(Stage):
 
 class ScoringStage(Stage):
     """Scores translations in the order of arrival, several at once."""
-
-    def take(self) -> list[Scoring]:
-        """Wait for the next translations to score together."""
-        return self._table.take_to_score()
 
     def work(self, taken: list[Scoring], began: float) -> None:
         """Score translations together, but each one alone whose answer has the scores behind its weights."""

@@ -58,7 +58,7 @@ class Worker:
         self._model, self._freed = model, False
         self._table = table = RequestTable(name, settings, on_event, clock)
         shared = (name, model, table, on_event, clock)
-        self._stages = EncoderStage(*shared), ScoringStage(*shared)
+        self._stages = EncoderStage(*shared, table.take_to_encode), ScoringStage(*shared, table.take_to_score)
         self._loops = [DecodeLoop(*shared, number) for number in range(settings.inter_threads or 1)]
         self._decoders = [
             _thread(f"engine-{name}-{number}", loop.turn, table.decoder_ended)
