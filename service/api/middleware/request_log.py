@@ -42,6 +42,14 @@ DEFAULTS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cache-control", b"no-store"),
 )
+# What lets pages of other sites call the API, for all but operators: a browser asks first with OPTIONS, and reads there
+# what it may send.
+EXPOSED = (b"access-control-expose-headers", b"Authorization, Content-Disposition, ETag, Retry-After, X-Request-ID")
+PREFLIGHT = (
+    (b"access-control-allow-headers", b"Authorization, Content-Type, If-None-Match, X-Request-ID, traceparent"),
+    (b"access-control-allow-methods", b"GET, POST, DELETE"),
+    (b"access-control-max-age", b"1728000"),
+)
 UNMATCHED = "unmatched"
 UNTRACED: AbstractContextManager[RequestSpan | None] = nullcontext()
 CLIENT_LEFT = 499
@@ -53,7 +61,7 @@ class RequestLogMiddleware:
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self.app = app
         self.service = service
-        self.headers = cors_headers(service.settings.cors_origin)
+        self.shared = [(b"access-control-allow-origin", service.settings.cors_origin.encode("latin-1")), EXPOSED]
         self.proxies = parse_networks(service.settings.trusted_proxies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,7 +124,8 @@ class RequestLogMiddleware:
                 given = {name.lower() for name, _ in headers}
                 headers += [(name, value) for name, value in DEFAULTS if name not in given]
                 if not is_operators(str(scope["path"])):
-                    headers += self.headers
+                    headers += self.shared
+                    headers += PREFLIGHT if scope["method"] == "OPTIONS" else ()
                 headers.append((b"x-request-id", context.request_id.encode("ascii")))
                 if self.service.draining:
                     # A client that keeps its connection would be cut off during its next request.
@@ -173,14 +182,3 @@ def route_of(scope: Scope) -> str:
     path = str(scope["path"])
     app = scope.get("app")
     return path if app is not None and path in app.state.methods else UNMATCHED
-
-
-def cors_headers(origin: str) -> list[tuple[bytes, bytes]]:
-    """Return the headers that let pages of other sites call the API, for every answer except those for operators."""
-    return [
-        (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-allow-headers", b"Authorization, Content-Type, If-None-Match, X-Request-ID, traceparent"),
-        (b"access-control-expose-headers", b"Authorization, Content-Disposition, ETag, Retry-After, X-Request-ID"),
-        (b"access-control-allow-methods", b"GET, POST, DELETE"),
-        (b"access-control-max-age", b"1728000"),
-    ]

@@ -120,7 +120,9 @@ def _send(request: Request, asset: Asset | None) -> Response:
     if asset is None:
         return Response("There is no such file.\n", status_code=404, media_type="text/plain", headers=SECURITY)
     packed = "gzip" in request.headers.get("accept-encoding", "")
-    headers = {"ETag": asset.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding", **SECURITY}
+    headers = {"ETag": asset.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+    if asset.media_type == MEDIA_TYPES[".html"]:
+        headers |= SECURITY  # scripts and styles have those of the page that loads them
     if matches(request.headers.get("if-none-match"), asset.tag):
         return Response(status_code=304, headers=headers)
     if packed:

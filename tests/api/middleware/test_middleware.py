@@ -38,12 +38,14 @@ async def test_pages_of_other_sites_may_call(client: Client) -> None:
     for method, path in (*routes, ("OPTIONS", "/v2/models/transformer-en-fr/infer")):
         headers = (await client.request(method, path)).headers
         assert headers["access-control-allow-origin"] == "*"
-        sent = {name.strip().lower() for name in headers["access-control-allow-headers"].split(",")}
-        assert sent == {"authorization", "content-type", "if-none-match", "x-request-id", "traceparent"}
         read = {name.strip().lower() for name in headers["access-control-expose-headers"].split(",")}
         assert read == {"authorization", "content-disposition", "etag", "retry-after", "x-request-id"}
-        assert headers["access-control-allow-methods"] == "GET, POST, DELETE"
-        assert headers["access-control-max-age"] == "1728000"
+        assert ("access-control-allow-methods" in headers) == (method == "OPTIONS")  # 43 files of the page lack it
+        if method == "OPTIONS":
+            sent = {name.strip().lower() for name in headers["access-control-allow-headers"].split(",")}
+            assert sent == {"authorization", "content-type", "if-none-match", "x-request-id", "traceparent"}
+            assert headers["access-control-allow-methods"] == "GET, POST, DELETE"
+            assert headers["access-control-max-age"] == "1728000"
     async with serving(cors_origin="https://example.org") as restricted:
         answer = await restricted.options("/translate")
     assert answer.headers["access-control-allow-origin"] == "https://example.org"
