@@ -44,8 +44,6 @@ def read_argos(path: Path, options: ReadOptions) -> ImportedModel:
 
 def _read(folder: Path, path: Path, options: ReadOptions) -> ImportedModel:
     metadata = _metadata(folder, path)
-    if metadata.get("target_prefix"):
-        raise ImportRefused(f"{path}: it has a target_prefix; models of one language pair can be imported")
     if (folder / BPE).is_file():
         raise ImportRefused(f"{path}: it has subwords of subword-nmt ({BPE}); SentencePiece can be imported")
     for file in ("README.md", "LICENSE"):  # the files that may state the licence
@@ -54,7 +52,7 @@ def _read(folder: Path, path: Path, options: ReadOptions) -> ImportedModel:
     source, target = (LANGUAGES.get(code, code) for code in (str(metadata["from_code"]), str(metadata["to_code"])))
     known = ReadOptions(
         options.name or bundle_name("argos", source, target), (source,), (target,), folder / PIECES,
-        licence=options.licence, credit=CREDIT,
+        licence=options.licence, credit=CREDIT, begin=str(metadata.get("target_prefix") or ""),
     )  # fmt: skip
     model = read_ctranslate2(folder / "model", known)
     version = metadata.get("package_version", "not stated")

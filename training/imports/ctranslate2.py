@@ -13,11 +13,10 @@ import numpy as np
 
 from service.bundle.checksums import checksum_of
 from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
-from service.bundle.vocabulary import EOS
 from training.imports.ctranslate2_file import ModelFile, ctranslate2_state, read_model_file
 from training.imports.ctranslate2_positions import LONGEST, known_layout, position_array
 from training.imports.files import ImportRefused, checksums, language_tag, read_optional_object, stated_licence
-from training.imports.language_tokens import ModelLanguages, is_told_both, languages_of
+from training.imports.language_tokens import ModelLanguages, languages_of
 from training.imports.sentencepiece_file import (
     SentencePieceModel,
     missing_pieces,
@@ -61,7 +60,7 @@ def read_ctranslate2(folder: Path, options: ReadOptions) -> ImportedModel:
     models = _sentencepiece_models(folder, options)
     shared = network.share_embeddings
     source, target = _vocabularies(folder, config, file, models, shared)
-    languages = _languages(folder, options, config, source)
+    languages = _languages(folder, options, config, (source, target))
     side, one = TextSide.of(models[0], source), models[0] is models[1] and source is target
     layer = int(file.options.get("decoder/alignment_layer", -1))
     parameters = ctranslate2_state(file, network, (source.rows, target.rows), where)
@@ -79,7 +78,7 @@ def read_ctranslate2(folder: Path, options: ReadOptions) -> ImportedModel:
         alignment=AlignmentHead(layer % network.decoder_layers, 0, "produce"),
         decoding=SEARCH,
         max_tokens=LONGEST if table is None else len(table),
-        source_end=bool(config.get("add_source_eos", False)) or _is_marian(file) or is_told_both(source.names),
+        source_end=bool(config.get("add_source_eos", False)) or _is_marian(file) or bool(languages.source_prefixes),
     )
 
 
@@ -88,23 +87,24 @@ def source_pieces(folder: Path) -> Path | None:
     return next((folder / name for name in SOURCE_PIECES if (folder / name).is_file()), None)
 
 
-def _languages(folder: Path, options: ReadOptions, config: Mapping[str, Any], source: Vocabulary) -> ModelLanguages:
-    """Return the languages, with the tokens that name them or that stand in front of every source."""
+def _languages(
+    folder: Path, options: ReadOptions, config: Mapping[str, Any], vocabularies: tuple[Vocabulary, Vocabulary]
+) -> ModelLanguages:
+    """Return the languages, with the tokens that name them or with which every source or translation begins."""
     where, first = str(folder), str(config.get("bos_token", "<s>"))
-    told = languages_of(source.names, options.source, options.target, where)
-    prefix: tuple[int, ...] = ()
-    if config.get("add_source_bos"):
-        if first not in source.names:
-            raise ImportRefused(f"{folder}: {first} begins every source, but its vocabulary does not have it")
-        prefix = (source.names.index(first, EOS if first == "<s>" else 0),)
-    elif told is not None and told.sources:
-        return told
+    source, target = vocabularies
+    prefix = (source.id_of(first, folder),) if config.get("add_source_bos") else ()
+    begin = (target.id_of(options.begin, folder),) if options.begin else ()
+    if not (prefix or begin):
+        told = languages_of(source.names, options.source, options.target, where)
+        if told is not None and told.sources:
+            return told
     if not (options.source and options.target):
         raise ImportRefused(f"{folder}: a CTranslate2 model does not say its languages; give --from and --to")
     if len(options.target) != 1:
         raise ImportRefused(f"{folder}: one target language is needed; --to names {len(options.target)}")
     sources = tuple(language_tag(code, where) for code in options.source)
-    return ModelLanguages(sources, (TargetLanguage(language_tag(options.target[0], where), prefix),))
+    return ModelLanguages(sources, (TargetLanguage(language_tag(options.target[0], where), prefix, begin),))
 
 
 def _origin(folder: Path, options: ReadOptions, positions: str) -> Origin:

@@ -27,11 +27,6 @@ class ModelLanguages(NamedTuple):
     source_prefixes: Mapping[str, tuple[int, ...]] = MappingProxyType({})
 
 
-def is_told_both(names: Sequence[str]) -> bool:
-    """Return whether a vocabulary has tokens that name the languages of both sides."""
-    return sum(_NAMES.fullmatch(name) is not None for name in names) > 1
-
-
 def languages_of(
     names: Sequence[str], sources: Sequence[str], targets: Sequence[str], where: str
 ) -> ModelLanguages | None:
@@ -40,7 +35,7 @@ def languages_of(
     ``sources``, ``targets``: those that are asked for; none: all of them, but the vocabulary says no source where its
     tokens ask for targets. Raises ImportRefused for a language that the model does not have.
     """
-    if is_told_both(names):
+    if sum(_NAMES.fullmatch(name) is not None for name in names) > 1:  # they name the languages of both sides
         ids = _without_scripts(_by_tag(_NAMES, names))
         # Without a choice, English is the first source and the last target, so that the first pair is one.
         tags = _asked(sources, sorted(ids, key="en".__ne__), f"{where}: it does not translate from")

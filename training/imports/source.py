@@ -42,6 +42,8 @@ class ReadOptions:
     """For CTranslate2: the SentencePiece model of the source; None: one that stands beside it, or characters."""
     target_spm: Path | None = None
     """That of the target, if it has its own."""
+    begin: str = ""
+    """For CTranslate2: the token with which every translation begins, if the caller chooses one (``target_prefix``)."""
     licence: str | None = None
     credit: str | None = None
     positions: Positions = "transformers"

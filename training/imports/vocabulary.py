@@ -45,6 +45,12 @@ class Vocabulary:
         mask[EOS] = True
         return np.flatnonzero(mask)
 
+    def id_of(self, token: str, where: Path) -> int:
+        """Return the id of a token with which the texts of a side begin; raises ImportRefused if it has none."""
+        if token not in self.names:
+            raise ImportRefused(f"{where}: texts begin with {token}, but its vocabulary does not have it")
+        return self.names.index(token, EOS if token == "<s>" else 0)
+
     def _has_row(self, number: int) -> bool:
         return number not in (PAD, BOS, UNK) and bool(self.rows[number] != self.rows[UNK])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import ctranslate2
 import numpy as np
 import pytest
+import sentencepiece
 import torch
 
 from service.bundle.limits import length_limit
@@ -169,16 +170,50 @@ def test_words_are_written_letter_by_letter_as_by_ctranslate2(
     assert ours == ["".join(letters) for letters in found]
 
 
-def test_packages_are_read_packed_and_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = opennmt_folder(tmp_path / "made")
-    package = tmp_path / "packages" / "translate-en_fr-1_0"
+def argos_package(folder: Path, package: Path, **metadata: str) -> Path:
+    """Make a CTranslate2 folder an Argos package as it is installed."""
     (package / "model").mkdir(parents=True)
     for path in folder.iterdir():
         if path.suffix != ".spm":
             path.rename(package / "model" / path.name)
     (folder / "source.spm").rename(package / "sentencepiece.model")
-    metadata = {"from_code": "en", "to_code": "fr", "package_version": "1.0"}
+    metadata = {"from_code": "en", "to_code": "fr", "package_version": "1.0"} | metadata
     (package / "metadata.json").write_text(json.dumps(metadata))
+    return package
+
+
+@pytest.mark.slow
+def test_a_package_whose_translations_begin_with_a_token_translates_as_ctranslate2_does(tmp_path: Path) -> None:
+    folder = opennmt_folder(tmp_path / "made")
+    names = json.loads((folder / "shared_vocabulary.json").read_text())
+    (folder / "shared_vocabulary.json").write_text(json.dumps([*names[:-2], "__es__", "__fr__"]))
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "source.spm"))
+    package = argos_package(folder, tmp_path / "translate-en_fr-1_0", target_prefix="__fr__")
+    model = read_argos(package, ReadOptions(licence="MIT"))
+    bundle = import_bundle(model, tmp_path / "models/argos", ImportOptions(precisions=("fp32",)))
+    sources = [pieces.encode(text, out_type=str) for text in ENGLISH[:20]]
+    theirs = ctranslate2.Translator(str(package / "model"), compute_type="float32", intra_threads=1)
+
+    def expected(prefix: str) -> list[str]:
+        found = [
+            theirs.translate_batch([source], target_prefix=[[prefix]], beam_size=4, length_penalty=0.2,
+                                   max_decoding_length=length_limit(len(source), 512), disable_unk=True,
+                                   suppress_sequences=[["<s>"]])[0].hypotheses[0]
+            for source in sources
+        ]  # fmt: skip
+        assert all(hypothesis[0] == prefix for hypothesis in found)
+        return [model.target.tokenizer.decoder.decode(hypothesis[1:]) for hypothesis in found]
+
+    ours = translated(bundle, ENGLISH[:20], "--precision", "fp32", "--values", "off")
+    assert ours == expected("__fr__")
+    assert ours != expected("__es__")
+    (package / "metadata.json").write_text('{"from_code": "en", "to_code": "pt", "target_prefix": "__pt__"}')
+    with pytest.raises(ImportRefused, match="texts begin with __pt__, but its vocabulary does not have it"):
+        read_argos(package, ReadOptions(licence="MIT"))
+
+
+def test_packages_are_read_packed_and_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = argos_package(opennmt_folder(tmp_path / "made"), tmp_path / "packages" / "translate-en_fr-1_0")
     archive = tmp_path / "translate-en_fr.argosmodel"
     with zipfile.ZipFile(archive, "w") as packed:
         for path in sorted(package.rglob("*")):

@@ -222,14 +222,12 @@ def test_a_ctranslate2_folder_whose_languages_nobody_names(converted: Path) -> N
 
 
 SAID = b'{"from_code": "en", "to_code": "fr"}'
-PREFIX = b'{"from_code": "en", "to_code": "pt", "target_prefix": "__pt__"}'
 ARGOS: dict[str, tuple[dict[str, bytes] | str | None, str]] = {
     "no file": (None, "there is no such file"),
     "text": ("no archive", "it is no zip archive that can be read"),
     "an empty archive": ({}, "it is no Argos package"),
     "metadata that is no JSON": ({"metadata.json": b"{", "model/model.bin": b"x"}, "is not valid JSON"),
     "no languages": ({"metadata.json": b"{}", "model/model.bin": b"x"}, "does not say from_code"),
-    "several languages": ({"metadata.json": PREFIX, "model/model.bin": b"x"}, "it has a target_prefix"),
     "another model": (
         {"metadata.json": SAID, "model/model.bin": b"x"},
         "p.argosmodel: model/model.bin: it is no CTranslate2 model",
