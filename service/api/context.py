@@ -61,6 +61,7 @@ class RequestContext:
     trace_id: str | None = None
     started: float = field(default_factory=time.monotonic)
     status: int | None = None  # of the answer, once it has begun
+    answered: bool = False  # whether the last part of the answer was sent
     error_code: str | None = None
     model: str | None = None
     pivot: str | None = None  # the language between two legs

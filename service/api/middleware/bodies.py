@@ -93,13 +93,13 @@ class BodyMiddleware:
     async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """Run the application and watch the client; raise ClientDisconnected if it disconnects first."""
         gone = asyncio.Event()
-        replayed = answered = False
-        work = asyncio.current_task()
+        replayed = False
+        work, context = asyncio.current_task(), context_of(scope)
         assert work is not None, "a request is answered in a task"
 
         def left() -> None:
             # Servers report this after a complete answer, too, when a stream may still be closing.
-            if not answered:
+            if not context.answered:
                 gone.set()
                 work.cancel()
 
@@ -111,15 +111,10 @@ class BodyMiddleware:
             await gone.wait()
             return {"type": "http.disconnect"}
 
-        async def note(message: Message) -> None:
-            nonlocal answered
-            answered = answered or (message["type"] == "http.response.body" and not message.get("more_body", False))
-            await send(message)
-
         stop_watching = _watch(scope, receive, left)
         try:
             await self.turns.take(len(body))
-            await self.app(scope, replay, note)
+            await self.app(scope, replay, send)
         except asyncio.CancelledError:
             # If the server stops and cancels this task as well, that counts.
             if gone.is_set() and work.uncancel() == 0:

@@ -114,7 +114,7 @@ class RequestLogMiddleware:
             await refuse(500, INTERNAL, "internal_error")
 
     def _completing(self, scope: Scope, send: Send) -> Send:
-        """Return a function that adds the headers of every answer to its start."""
+        """Return a function that sends an answer with the headers of every answer, and records how far it is."""
         context = context_of(scope)
 
         async def complete(message: Message) -> None:
@@ -131,6 +131,8 @@ class RequestLogMiddleware:
                     # A client that keeps its connection would be cut off during its next request.
                     headers.append((b"connection", b"close"))
                 message = {**message, "headers": headers}
+            elif message["type"] == "http.response.body" and not message.get("more_body", False):
+                context.answered = True
             await send(message)
 
         return complete
