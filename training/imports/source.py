@@ -42,8 +42,6 @@ class ReadOptions:
     """For CTranslate2: the SentencePiece model of the source; None: one that stands beside it, or characters."""
     target_spm: Path | None = None
     """That of the target, if it has its own."""
-    begin: str = ""
-    """For CTranslate2: the token with which every translation begins, if the caller chooses one (``target_prefix``)."""
     licence: str | None = None
     credit: str | None = None
     positions: Positions = "transformers"
@@ -52,6 +50,8 @@ class ReadOptions:
     """For OPUS-MT: normalise text as OPUS-MT does before subwords."""
     seven_bits: bool = False
     """For Firefox: round int8 again, for x86 processors without VNNI; always so where this is one."""
+    begin: str = ""
+    """For CTranslate2: the token with which every translation begins, if the caller chooses one (``target_prefix``)."""
 
     def name_for(self, format_: str, languages: ModelLanguages) -> str:
         """Return the bundle's name, in which ``mul`` stands for several languages of a side."""
