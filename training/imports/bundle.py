@@ -1,6 +1,5 @@
 """Writes the bundle of an imported model, which passes a parity gate; nothing here needs PyTorch."""
 
-import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from training.export.manifest import ModelDescription, Subwords
 from training.export.parity import Exported, check_parity
 from training.files import git_revision
 from training.imports.calibration import PAIRS, encode_sources, made_up_sources, own_pairs
-from training.imports.files import ImportRefused
+from training.imports.files import ImportRefused, require_room
 from training.imports.published import METRICS
 from training.imports.shortlist import LearnedShortlist, learn_import_shortlist
 from training.imports.source import ImportedModel, Origin
@@ -51,7 +50,9 @@ def write_import(model: ImportedModel, out_dir: Path, options: ImportOptions, ne
     ImportRefused for a text without sentences, ParityError when they do not do the same; then ``out_dir`` stays as it
     was.
     """
-    _require_disk(sum(array.nbytes for array in model.state.values()), out_dir)
+    needed = sum(array.nbytes for array in model.state.values())
+    for place, instead in ((Path(tempfile.gettempdir()), "TMPDIR"), (out_dir.parent, "another folder of models")):
+        require_room(place, needed, "the import writes up to {} there", f"another place by {instead}")
     with float_graphs(describe(model), model.state, model.float_bias) as graphs:
         learned = learn_import_shortlist(model, graphs, options.shortlist_text) if options.shortlist_text else None
         if learned is not None:
@@ -75,18 +76,6 @@ def _without_gate(card: Card, error: ParityError) -> Card:
     failed = "; ".join(" ".join(line.split()) for line in str(error).splitlines() if line.startswith("FAIL"))
     notes = f"It did not pass the comparison of its graphs, and was added all the same: {failed}."
     return replace(card, notes=f"{card.notes} {notes}" if card.notes else notes)
-
-
-def _require_disk(needed: int, out_dir: Path) -> None:
-    """Raise ImportRefused if a folder has not enough room for the float graphs, or for the bundle."""
-    models = next(parent for parent in out_dir.absolute().parents if parent.exists())
-    for folder, what in ((Path(tempfile.gettempdir()), "TMPDIR"), (models, "another folder of models")):
-        free = shutil.disk_usage(folder).free
-        if free < needed:
-            raise ImportRefused(
-                f"{folder}: the import writes up to {needed / 1e6:.0f} MB there, and {free / 1e6:.0f} MB are free; "
-                f"make room, or name another place by {what}"
-            )
 
 
 def _export_options(model: ImportedModel, options: ImportOptions, learned: LearnedShortlist | None) -> ExportOptions:

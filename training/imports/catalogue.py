@@ -4,7 +4,7 @@ import contextlib
 import glob
 import json
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urljoin
 
 from training.imports.download import Downloader, is_listed
@@ -18,25 +18,6 @@ _RECORDS = "/buckets/"
 """What an address of Remote Settings has behind the address of its server."""
 
 
-class Catalogue(Protocol):
-    """Published models, and their files."""
-
-    def models(self) -> list[ListedModel]:
-        """Return the models that can be fetched; raises ImportRefused in one sentence."""
-
-    def size(self, model: ListedModel) -> int | None:
-        """Return the bytes to fetch for a model; None if nobody says."""
-
-    def fetch(self, file: ListedFile, path: Path) -> None:
-        """Put a file at a path, whole and as the list says; raises ImportRefused."""
-
-
-def catalogues(places: str) -> list[Catalogue]:
-    """Return the catalogues of the setting: addresses, files and folders, separated by commas."""
-    entries = [place.strip() for place in places.split(",") if place.strip()]
-    return [Address(entry) if "://" in entry else Folder(Path(entry)) for entry in entries]
-
-
 class Address:
     """A list at an address."""
 
@@ -44,7 +25,7 @@ class Address:
         self._url, self._downloader = url, Downloader(url)
 
     def models(self) -> list[ListedModel]:
-        """Return the models of the list."""
+        """Return the models of the list; raises ImportRefused in one sentence."""
         content = _parsed(self._downloader.content(self._url, MOST_BYTES), self._url)
         return read_list(content, self._url, self._base())
 
@@ -59,14 +40,14 @@ class Address:
         return urljoin(self._url, "/")
 
     def size(self, model: ListedModel) -> int | None:
-        """Return the bytes that the list or the server says."""
+        """Return the bytes that the list or the server says; None if neither does."""
         sizes = [
             self._downloader.size(file.base + file.path) if file.size is None else file.size for file in model.files
         ]
         return None if None in sizes else sum(size for size in sizes if size)
 
     def fetch(self, file: ListedFile, path: Path) -> None:
-        """Download a file."""
+        """Put a file at a path, whole and as the list says; raises ImportRefused."""
         self._downloader.fetch(file, path)
 
 
@@ -124,6 +105,16 @@ class Folder:
         raise ImportRefused(
             f"{paths[0]}: its SHA-256 is not the one of the list; download {file.base}{file.path} again"
         )
+
+
+Catalogue = Address | Folder
+"""Published models, and their files."""
+
+
+def catalogues(places: str) -> list[Catalogue]:
+    """Return the catalogues of the setting: addresses, files and folders, separated by commas."""
+    entries = [place.strip() for place in places.split(",") if place.strip()]
+    return [Address(entry) if "://" in entry else Folder(Path(entry)) for entry in entries]
 
 
 def _parsed(content: bytes, where: str) -> Any:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from service.bundle.checksums import checksum_of
-from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
+from service.bundle.manifest import AlignmentHead, DecodingDefaults
 from training.imports.ctranslate2_file import ModelFile, ctranslate2_state, read_model_file
-from training.imports.ctranslate2_positions import LONGEST, known_layout, position_array
-from training.imports.files import ImportRefused, checksums, language_tag, read_optional_object, stated_licence
-from training.imports.language_tokens import ModelLanguages, languages_of
+from training.imports.ctranslate2_positions import LONGEST, positions_of
+from training.imports.files import ImportRefused, checksums, read_optional_object, stated_licence
+from training.imports.language_tokens import ModelLanguages, languages_of, one_pair
 from training.imports.sentencepiece_file import (
     SentencePieceModel,
     missing_pieces,
@@ -25,9 +25,9 @@ from training.imports.sentencepiece_file import (
     read_sentencepiece,
 )
 from training.imports.source import ImportedModel, Origin, ReadOptions, TextSide
-from training.imports.tensors import Array
+from training.imports.tensors import Array, our_network
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, read_list, renumber
-from training.recipe import RecipeError, TransformerConfig, transformer_config
+from training.recipe import TransformerConfig
 
 SEARCH = DecodingDefaults(early_stopping=True, repetition_guard=False)
 """CTranslate2 ends a search when as many hypotheses are finished as the beam is wide (``decoding.cc``), and lets a
@@ -64,7 +64,7 @@ def read_ctranslate2(folder: Path, options: ReadOptions) -> ImportedModel:
     side, one = TextSide.of(models[0], source), models[0] is models[1] and source is target
     layer = int(file.options.get("decoder/alignment_layer", -1))
     parameters = ctranslate2_state(file, network, (source.rows, target.rows), where)
-    table = position_array(file.weights, network.width, where)
+    table = positions_of(file.weights, network.width, where)[1]
     if table is not None:
         parameters["positions"] = np.concatenate([table, np.zeros((LONGEST - len(table), network.width), np.float32)])
     return ImportedModel(
@@ -101,10 +101,7 @@ def _languages(
             return told
     if not (options.source and options.target):
         raise ImportRefused(f"{folder}: a CTranslate2 model does not say its languages; give --from and --to")
-    if len(options.target) != 1:
-        raise ImportRefused(f"{folder}: one target language is needed; --to names {len(options.target)}")
-    sources = tuple(language_tag(code, where) for code in options.source)
-    return ModelLanguages(sources, (TargetLanguage(language_tag(options.target[0], where), prefix, begin),))
+    return one_pair(options.source, options.target, where, prefix, begin)
 
 
 def _origin(folder: Path, options: ReadOptions, positions: str) -> Origin:
@@ -184,15 +181,12 @@ def network_of(file: ModelFile, config: Mapping[str, Any], where: Path) -> Trans
         "norm": "pre" if options.get("encoder/pre_norm", 1.0) else "post",
         "norm_epsilon": config.get("layer_norm_epsilon") or 1e-5,
         "activation": _ACTIVATIONS[activation],
-        "positions": "learned" if position_array(weights, width, where) is not None else known_layout(weights, width),
+        "positions": positions_of(weights, width, where)[0],
         "scale_embedding": abs(scale - 1) > 1e-6,
         "tie_output": (tied := output is None or np.array_equal(output, table)),
         "share_embeddings": tied and (source is None or np.array_equal(source, table)),
     }
-    try:
-        return transformer_config(settings, str(where))
-    except RecipeError as error:
-        raise ImportRefused(str(error)) from error
+    return our_network(settings, where)
 
 
 _BOTH = ("num_heads", "pre_norm", "activation", "scale_embeddings")
@@ -264,9 +258,7 @@ def _renumbered(
         ids[unk] = len(ids)  # as CTranslate2 does for models of OpenNMT-tf
     if begin is not None and begin not in ids:
         raise ImportRefused(f"{where}: the decoder starts with {begin}, which its vocabulary does not have")
-    named = {f"{piece} (original)" if piece == "<pad>" else piece: number for piece, number in ids.items()}
-    special = SpecialPieces("<pad>", eos, unk, rows if begin is None else ids[begin])
-    return renumber({**named, "<pad>": rows}, rows + 1, models, special, where)
+    return renumber(ids, rows, models, SpecialPieces(None, eos, unk, None if begin is None else ids[begin]), where)
 
 
 class PieceLists(NamedTuple):

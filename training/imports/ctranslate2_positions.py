@@ -13,28 +13,16 @@ LONGEST = 512
 """Tokens of a side."""
 
 
-def _stored_positions(weights: Mapping[str, Array]) -> list[Array]:
-    stored = [weights.get(f"{side}/position_encodings/encodings") for side in ("encoder", "decoder")]
-    return [table for table in stored if table is not None]
-
-
-def known_layout(weights: Mapping[str, Array], width: int) -> str | None:
-    """Return which of our sinusoids the model stores; None: none of them."""
-    found = _stored_positions(weights)
-    for layout in ("interleaved", "halves", "marian"):
-        if found and all(np.allclose(table, sinusoidal_table(len(table), width, layout), atol=2e-3) for table in found):
-            return layout
-    return None
-
-
-def position_array(weights: Mapping[str, Array], width: int, where: Path) -> Array | None:
-    """Return a table of positions that is none of our sinusoids: shifted ones, learnt ones; None: it is one of them.
+def positions_of(weights: Mapping[str, Array], width: int, where: Path) -> tuple[str, Array | None]:
+    """Return our name of the positions, and their table if it is none of our sinusoids: shifted ones, learnt ones.
 
     A model without a table has the one that CTranslate2 makes: Marian's, from position 1 (``layers/common.cc``).
     """
-    if known_layout(weights, width) is not None:
-        return None
-    positions = _stored_positions(weights) or [sinusoidal_table(LONGEST + 1, width, "marian")[1:]]
-    if not all(np.array_equal(positions[0], table) for table in positions):
+    stored = [weights.get(f"{side}/position_encodings/encodings") for side in ("encoder", "decoder")]
+    tables = [table for table in stored if table is not None] or [sinusoidal_table(LONGEST + 1, width, "marian")[1:]]
+    for layout in ("interleaved", "halves", "marian"):
+        if all(np.allclose(table, sinusoidal_table(len(table), width, layout), atol=2e-3) for table in tables):
+            return layout, None
+    if not all(np.array_equal(tables[0], table) for table in tables):
         raise ImportRefused(f"{where}: encoder and decoder have different positions; one table of both can be imported")
-    return positions[0][:LONGEST]
+    return "learned", tables[0][:LONGEST]

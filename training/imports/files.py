@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,17 @@ from service.bundle.checksums import checksum_of
 
 class ImportRefused(ValueError):
     """A model cannot be imported; the message has the file, what was found, and what is accepted."""
+
+
+def require_room(folder: Path, needed: int, what: str, instead: str) -> None:
+    """Raise ImportRefused if a disk has no room for so many bytes; ``what`` has ``{}`` in the place of their number."""
+    place = next(ancestor for ancestor in (folder.absolute(), *folder.absolute().parents) if ancestor.exists())
+    free = shutil.disk_usage(place).free
+    if free < needed:
+        raise ImportRefused(
+            f"{place}: {what.format(f'{needed / 1e6:.0f} MB')}, and {free / 1e6:.0f} MB are free; make room, or name "
+            f"{instead}"
+        )
 
 
 HEAD = 64

@@ -5,7 +5,7 @@ A piece has the id that it has in the SentencePiece model.
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,20 @@ import numpy as np
 import onnxruntime
 
 from service.bundle.exact_products import products_are_exact
-from service.bundle.manifest import AlignmentHead, DecodingDefaults, TargetLanguage
+from service.bundle.manifest import AlignmentHead, DecodingDefaults
 from service.bundle.vocabulary import EOS, PAD
 from training.export.shortlist import Shortlist
-from training.imports.files import ImportRefused, card_licence, checksums, language_tag, read_optional_object
+from training.imports.files import ImportRefused, card_licence, checksums, read_optional_object
 from training.imports.firefox_file import read_content, read_model, read_shortlist
 from training.imports.firefox_network import (
     aligning_layer,
     firefox_multipliers,
     firefox_state,
     network_of,
+    table_names,
     with_two_tables,
 )
-from training.imports.language_tokens import ModelLanguages
+from training.imports.language_tokens import ModelLanguages, one_pair
 from training.imports.sentencepiece_file import PieceKind, SentencePieceModel, read_sentencepiece
 from training.imports.source import ImportedModel, Origin, ReadOptions, TextSide
 from training.imports.vocabulary import SpecialPieces, Vocabulary, of_one_size, renumber
@@ -56,10 +57,8 @@ def read_firefox(folder: Path, options: ReadOptions) -> ImportedModel:
         file = with_two_tables(file)
     network = network_of(file, where)
     models = [read_sentencepiece(path, read_content(path)) for path in paths]
-    tables = ["Wemb"] * 2 if network.share_embeddings else ["encoder_Wemb", "decoder_Wemb"]
-    vocabularies = [_vocabulary(model, len(file.tensors[table]), path)
-                    for model, table, path in zip(models, tables, paths, strict=True)]  # fmt: skip
-    source, target = of_one_size(*vocabularies)
+    tables = [file.tensors[name] for name in table_names(network.share_embeddings)]
+    source, target = of_one_size(*map(_vocabulary, models, map(len, tables), paths))
     rows = (source.rows, target.rows)
     intgemm = None
     if file.weights and not options.seven_bits and products_are_exact(onnxruntime.InferenceSession):
@@ -117,10 +116,9 @@ def _only_file(folder: Path, pattern: str) -> Path:
 
 def _languages(model: Path, metadata: Mapping[str, Any], options: ReadOptions) -> ModelLanguages:
     named = _PAIR.match(model.name)
-    source = *options.source, metadata.get("sourceLanguage"), named and named[1]
-    target = *options.target, metadata.get("targetLanguage"), named and named[2]
-    one, second = (language_tag(next(filter(None, codes), ""), str(model)) for codes in (source, target))
-    return ModelLanguages((one,), (TargetLanguage(second),))
+    said = named.groups() if named else ("", "")
+    sources = options.source or [str(metadata.get("sourceLanguage") or said[0])]
+    return one_pair(sources, options.target or [str(metadata.get("targetLanguage") or said[1])], str(model))
 
 
 def _vocabulary_paths(folder: Path) -> list[Path]:
@@ -136,8 +134,7 @@ def _vocabulary(model: SentencePieceModel, rows: int, where: Path) -> Vocabulary
     if len(model.pieces) > rows:
         raise ImportRefused(f"{where}: it has {len(model.pieces)} pieces, but the network has {rows} embeddings")
     unknown = next(piece.text for piece in model.pieces if piece.kind is PieceKind.UNKNOWN)
-    named = {("<pad> (original)" if text == "<pad>" else text): number for text, number in pieces.items()}
-    return renumber({**named, "<pad>": rows}, rows + 1, [model], SpecialPieces("<pad>", "</s>", unknown, rows), where)
+    return renumber(pieces, rows, [model], SpecialPieces(None, unk=unknown), where)
 
 
 def _shortlist(
@@ -158,15 +155,9 @@ def _shortlist(
         ours[target.rows[number]] = number
     lists = [ours[file.targets[begin:end]] for begin, end in zip(file.offsets, file.offsets[1:], strict=False)]
     likely = np.full((len(source), max(map(len, lists)) + 1), PAD, np.uint16)
-    for number, row in _own_rows(source, len(lists)):
-        likely[number, 0] = ours[row] if shared else PAD
-        likely[number, 1 : len(lists[row]) + 1] = lists[row]
+    for number, row in enumerate(source.rows.tolist()):
+        if number >= EOS and row < len(lists):
+            likely[number, 0] = ours[row] if shared else PAD
+            likely[number, 1 : len(lists[row]) + 1] = lists[row]
     always = np.union1d(ours[: file.first], [EOS]).astype(np.uint16)
     return Shortlist(always[always != PAD], likely)
-
-
-def _own_rows(vocabulary: Vocabulary, count: int) -> Iterator[tuple[int, int]]:
-    """Yield our id and the file's id of every piece that the file has a list for."""
-    for number, row in enumerate(vocabulary.rows.tolist()):
-        if number >= EOS and row < count:
-            yield number, row

@@ -16,8 +16,8 @@ from training.export.layouts import EMBEDDING, SOURCE_EMBEDDING, embedding_scale
 from training.export.parameters import Floats, StateArrays
 from training.imports.files import ImportRefused
 from training.imports.firefox_file import MarianFile
-from training.imports.tensors import Array, BlockNames, Rows, TensorReader, layers_of, put_embeddings
-from training.recipe import RecipeError, TransformerConfig, transformer_config
+from training.imports.tensors import Array, BlockNames, Rows, TensorReader, layers_of, our_network, put_embeddings
+from training.recipe import TransformerConfig
 
 AnyNumber = TypeVar("AnyNumber")
 _EPSILON = 1e-6
@@ -59,18 +59,17 @@ def network_of(file: MarianFile, where: Path) -> TransformerConfig:
     shared = bool(options.get("tied-embeddings-all"))
     if not shared and not options.get("tied-embeddings"):
         raise ImportRefused(f"{where}: tied-embeddings is false; an output layer tied to the target's can be imported")
-    missing = [name for name in (["Wemb"] if shared else ["encoder_Wemb", "decoder_Wemb"]) if name not in file.tensors]
-    if missing:
-        raise ImportRefused(f"{where}: the tensor {missing[0]} is missing from the network")
-    try:
-        return transformer_config(
-            {ours: options.get(theirs) for ours, theirs in _SIZES.items()}
-            | {"activation": options["transformer-ffn-activation"], "norm_epsilon": _EPSILON, "positions": "marian",
-               "share_embeddings": shared, "decoder": "ssru"},
-            str(where),
-        )  # fmt: skip
-    except RecipeError as error:
-        raise ImportRefused(str(error)) from error
+    for name in table_names(shared):
+        if name not in file.tensors:
+            raise ImportRefused(f"{where}: the tensor {name} is missing from the network")
+    sizes = {ours: options.get(theirs) for ours, theirs in _SIZES.items()}
+    kept = {"activation": options["transformer-ffn-activation"], "share_embeddings": shared}
+    return our_network({**sizes, **kept, "norm_epsilon": _EPSILON, "positions": "marian", "decoder": "ssru"}, where)
+
+
+def table_names(shared: bool) -> tuple[str, str]:
+    """Return the file's names of the tables of source and target, which may be one."""
+    return ("Wemb", "Wemb") if shared else ("encoder_Wemb", "decoder_Wemb")
 
 
 def with_two_tables(file: MarianFile) -> MarianFile:
@@ -79,7 +78,7 @@ def with_two_tables(file: MarianFile) -> MarianFile:
         return file
 
     def each(numbers: Mapping[str, AnyNumber]) -> dict[str, AnyNumber]:
-        names = {name: ["encoder_Wemb", "decoder_Wemb"] if name == "Wemb" else [name] for name in numbers}
+        names = {name: table_names(shared=False) if name == "Wemb" else (name,) for name in numbers}
         return {new: numbers[name] for name, several in names.items() for new in several}
 
     options = {**file.options, "tied-embeddings-all": False, "tied-embeddings": True}
@@ -106,15 +105,15 @@ def firefox_state(file: MarianFile, network: TransformerConfig, rows: Rows, wher
     for number in range(network.decoder_layers):
         candidate = reader.matrix(f"decoder_l{number + 1}_rnn_W", width, width)
         state[f"decoder.{number}.ssru.candidate.weight"] = candidate
-    tables = [["Wemb"]] if network.share_embeddings else [["decoder_Wemb"], ["encoder_Wemb"]]
-    put_embeddings(state, width, rows, reader, tables, "decoder_ff_logit_out_b")
+    tables = dict.fromkeys(reversed(table_names(network.share_embeddings)))
+    put_embeddings(state, width, rows, reader, [[name] for name in tables], "decoder_ff_logit_out_b")
     reader.refuse_rest()
     return state
 
 
 def firefox_multipliers(file: MarianFile, network: TransformerConfig, rows: Rows, where: Path) -> Intgemm:
     """Return the multipliers of the file's integers, and of the activations that they are multiplied by."""
-    target, source = ("Wemb", "Wemb") if network.share_embeddings else ("decoder_Wemb", "encoder_Wemb")
+    source, target = table_names(network.share_embeddings)
     weights = _of_columns(file.weights, file, network, rows, where)
     for ours, theirs, row in ((EMBEDDING, target, rows[1]), (SOURCE_EMBEDDING, source, rows[0])):
         if theirs in file.weights:

@@ -18,9 +18,9 @@ from training.imports.add import add_model
 from training.imports.argos import LANGUAGES
 from training.imports.catalogue import Catalogue
 from training.imports.catalogue import catalogues as catalogues
-from training.imports.files import ImportRefused, language_tag
+from training.imports.files import ImportRefused, language_tag, require_room
 from training.imports.firefox import LICENCE
-from training.imports.published import ListedFile, ListedModel, best_first, merged
+from training.imports.published import ListedFile, ListedModel, merged, ranking
 from training.imports.source import ImportedModel, bundle_name
 
 DOWNLOADS = ".downloads"
@@ -99,9 +99,9 @@ def pairs_of(offered: Sequence[Offer]) -> dict[tuple[str, str], list[Offer]]:
     pairs: dict[tuple[str, str], list[Offer]] = {}
     for offer in offered:
         pairs.setdefault((offer.model.source, offer.model.target), []).append(offer)
-    for pair, some in pairs.items():
-        places = {id(model): place for place, model in enumerate(best_first([offer.model for offer in some]))}
-        pairs[pair] = sorted(some, key=lambda offer: places[id(offer.model)])
+    for some in pairs.values():
+        rank = ranking([offer.model for offer in some])
+        some.sort(key=lambda offer: rank(offer.model), reverse=True)
     return dict(sorted(pairs.items()))
 
 
@@ -170,7 +170,7 @@ def get_model(offer: Offer, models: Path, options: AddOptions) -> tuple[Path, Im
     Raises ImportRefused; then no bundle has changed, and whole files that were fetched are used by the next try.
     """
     model = offer.model
-    _require_disk(models, offer.catalogue.size(model) or 0)
+    require_room(models, offer.catalogue.size(model) or 0, "the download has {}", "another folder of models")
     with _downloads(models, model) as folder:
         for file in model.files:
             path = folder / _name(model, file)
@@ -205,13 +205,3 @@ def _downloads(models: Path, model: ListedModel) -> Iterator[Path]:
         except OSError as error:
             raise ImportRefused(f"{folder}: another `models get` is fetching this model; wait for it") from error
         yield folder
-
-
-def _require_disk(models: Path, needed: int) -> None:
-    place = next(ancestor for ancestor in (models.absolute(), *models.absolute().parents) if ancestor.exists())
-    free = shutil.disk_usage(place).free
-    if free < needed:
-        raise ImportRefused(
-            f"{place}: the download has {needed / 1e6:.0f} MB, and {free / 1e6:.0f} MB are free; make room, or name "
-            "another folder of models"
-        )

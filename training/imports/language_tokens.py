@@ -50,6 +50,23 @@ def languages_of(
     return ModelLanguages(tags, tuple(TargetLanguage(tag, (ids[tag],)) for tag in others))
 
 
+def one_pair(
+    sources: Sequence[str],
+    targets: Sequence[str],
+    where: str,
+    prefix: tuple[int, ...] = (),
+    begin: tuple[int, ...] = (),
+) -> ModelLanguages:
+    """Return the languages of a model of one target; ``prefix``, ``begin``: the ids in front of each source and target.
+
+    Raises ImportRefused for several targets.
+    """
+    if len(targets) != 1:
+        raise ImportRefused(f"{where}: it translates into one language, but --to names {len(targets)}")
+    tags = tuple(dict.fromkeys(language_tag(code, where) for code in sources))
+    return ModelLanguages(tags, (TargetLanguage(language_tag(targets[0], where), prefix, begin),))
+
+
 def _by_tag(pattern: re.Pattern[str], names: Sequence[str]) -> dict[str, int]:
     """Return the id of each language; two codes of one language, as aka and twi, are one: the first."""
     ids: dict[str, int] = {}

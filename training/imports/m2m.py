@@ -5,13 +5,12 @@ whose first row is that of position 2 (transformers' ``modeling_m2m_100.py``). O
 all languages; the decoder reads </s> and then the token of the target language.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
-from service.bundle.manifest import AlignmentHead
-from training.imports.checkpoint import read_checkpoint
 from training.imports.files import ImportRefused, checksums, read_object, read_optional_object, stated_licence
+from training.imports.hub_folder import LONGEST, HubFolder
 from training.imports.language_tokens import languages_of
-from training.imports.marian import LONGEST, decoding_of, network_of, renumbered, state_of
 from training.imports.sentencepiece_file import read_sentencepiece
 from training.imports.source import ImportedModel, Origin, ReadOptions, TextSide
 from training.imports.vocabulary import read_pieces
@@ -31,39 +30,20 @@ _M2M_CODES = (
 
 def read_m2m(folder: Path, options: ReadOptions) -> ImportedModel:
     """Read a model from a folder; raises ImportRefused in one sentence for what cannot be imported."""
-    path = folder / "config.json"
-    config = read_object(path)
-    network = network_of(config, {"norm": "pre", "positions": "learned", "share_embeddings": True}, path)
-    pieces, model = _pieces(folder, int(config.get("vocab_size", 0))), read_sentencepiece(folder / PIECES)
-    vocabulary = renumbered(pieces, config, [model], path)
+    hub = HubFolder.read(folder, options)
+    network = hub.network({"norm": "pre", "positions": "learned", "share_embeddings": True})
+    model = read_sentencepiece(folder / PIECES)
+    vocabulary = hub.vocabulary(_pieces(folder, hub.rows()), [model], hub.where, hub.rows())
     languages = languages_of(vocabulary.names, options.source, options.target, str(folder))
     if languages is None or not languages.source_prefixes:
         raise ImportRefused(f"{folder}: its vocabulary has no tokens of languages, such as eng_Latn or __en__")
-    checkpoint, tensors = read_checkpoint(folder)
-    first = int(config.get("pad_token_id", 1)) + 1
+    first = int(hub.config.get("pad_token_id", 1)) + 1
     table = sinusoidal_table(first + LONGEST, network.width, "marian")[first:]
-    generation = read_optional_object(folder / "generation_config.json")
-    side, rows = TextSide.of(model, vocabulary), (vocabulary.rows, vocabulary.rows)
-    return ImportedModel(
-        name=options.name_for("m2m-100", languages),
-        languages=languages,
-        network=network,
-        parameters=state_of(network, tensors, rows, str(checkpoint)) | {"positions": table},
-        source=side,
-        target=side,
-        origin=Origin(
-            "m2m-100",
-            str(config.get("_name_or_path") or folder.resolve().name),
-            stated_licence(folder, options.licence),
-            options.credit or CREDIT,
-            checksums(folder),
-            network.positions,
-            False,
-        ),
-        alignment=AlignmentHead(network.decoder_layers - 1, 0, "produce"),
-        decoding=decoding_of(config | {key: value for key, value in generation.items() if value is not None}, folder),
-        max_tokens=LONGEST,
-    )
+    licence, credit = stated_licence(folder, options.licence), options.credit or CREDIT
+    origin = Origin("m2m-100", hub.name, licence, credit, checksums(folder), network.positions, False)
+    side = TextSide.of(model, vocabulary)
+    made = hub.model(origin, network, languages, (side, side))
+    return replace(made, parameters=made.parameters | {"positions": table})
 
 
 def _pieces(folder: Path, rows: int) -> dict[str, int]:

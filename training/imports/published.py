@@ -3,7 +3,7 @@
 Everything in a list comes from a stranger: what has another form is left out, and a path never leads upwards.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any, Literal
@@ -122,8 +122,8 @@ def merged(models: Sequence[ListedModel]) -> list[ListedModel]:
     return kept
 
 
-def best_first(models: Sequence[ListedModel]) -> list[ListedModel]:
-    """Return the models of a pair, the best one first.
+def ranking(models: Sequence[ListedModel]) -> Callable[[ListedModel], tuple[Any, ...]]:
+    """Return what a model of a pair is compared by with the others; the best one has the largest.
 
     Released ones come before others, Firefox's before Argos', which states neither scores nor licences. Then the
     scores decide if all have one of the same metric, else the architecture, then the newer version.
@@ -137,7 +137,7 @@ def best_first(models: Sequence[ListedModel]) -> list[ListedModel]:
         plain = model.released, not model.variant, model.format == "firefox"
         return *plain, model.scores.get(metric, 0.0), rank, model.numbers
 
-    return sorted(models, key=key, reverse=True)
+    return key
 
 
 def _of_records(records: Sequence[Mapping[str, Any]], base: str, where: str) -> Iterator[ListedModel]:

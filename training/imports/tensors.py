@@ -1,18 +1,26 @@
 """The tensors of a foreign file, each of which is taken once, and our Transformer's parameters made of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from training.export.parameters import StateArrays
 from training.imports.files import ImportRefused
-from training.recipe import TransformerConfig
+from training.recipe import RecipeError, TransformerConfig, transformer_config
 
 Array = npt.NDArray[np.float32]
 Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """The file's row of each of our ids, of the source and of the target; the row after the last one holds zeros."""
+
+
+def our_network(settings: Mapping[str, Any], where: object) -> TransformerConfig:
+    """Return our Transformer's configuration; raises ImportRefused for settings that it cannot have."""
+    try:
+        return transformer_config(settings, str(where))
+    except RecipeError as error:
+        raise ImportRefused(str(error)) from error
 
 
 class BlockNames(NamedTuple):

@@ -59,7 +59,8 @@ class Vocabulary:
 class SpecialPieces:
     """The names of a checkpoint's special pieces."""
 
-    pad: str = "<pad>"
+    pad: str | None = "<pad>"
+    """None: padding has a row of zeros, which stands behind the last one."""
     eos: str = "</s>"
     unk: str = "<unk>"
     begin: int | None = None
@@ -98,7 +99,7 @@ def renumber(
     ``rows``: how many the checkpoint's table has. ``models``: the SentencePiece models that cut texts into its pieces.
     Raises ImportRefused for a vocabulary without special pieces, or with ids that the table has no row for.
     """
-    leading = [special.pad, special.eos, special.unk]
+    leading = [name for name in (special.pad, special.eos, special.unk) if name is not None]
     for name in leading:
         if name not in pieces:
             raise ImportRefused(f"{where}: {name} is missing from the vocabulary")
@@ -110,7 +111,7 @@ def renumber(
     rest = sorted((number, name) for name, number in pieces.items() if name not in placed)
     texts = {piece.text for model in models for piece in model.pieces if piece.is_used}
     extra = sorted(texts - set(pieces))
-    pad = pieces[special.pad]
+    pad = rows if special.pad is None else pieces[special.pad]
     first = (pad, pad if special.begin is None else special.begin, pieces[special.eos], pieces[special.unk])
     order = [*first, *(number for number, _ in rest), *([pieces[special.unk]] * len(extra))]
     names = [*OWN, *(f"{name} (original)" if name in OWN else name for _, name in rest), *extra]

@@ -103,7 +103,7 @@ def test_what_cannot_be_added_is_refused_with_what_to_do(files: dict[str, str], 
 def test_a_disk_without_room_is_said_before_anything_is_written(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("training.imports.bundle.shutil.disk_usage", lambda _folder: SimpleNamespace(free=1000))
+    monkeypatch.setattr("training.imports.files.shutil.disk_usage", lambda _folder: SimpleNamespace(free=1000))
     with pytest.raises(ImportRefused, match=r"writes up to .* MB there, and 0 MB are free; make room, or .* TMPDIR"):
         add_model(folder / "enfr", tmp_path / "models", AddOptions())
     assert not (tmp_path / "models").exists()
