@@ -24,6 +24,9 @@ _CLIPS = np.linspace(0.5, 1.0, 26)
 _BY_ROW_LIMIT = 2e-3
 """The squared error of a product, relative to its result, above which each row gets its own activation scale."""
 
+_AT_ONCE = 8192
+"""Rows of a table: this needs several copies of them, and a table may have a gigabyte."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quantised:
@@ -38,6 +41,10 @@ def quantise_weight(weight: Floats, axis: int, importance: Floats | None = None)
 
     ``importance`` weighs the other axis: the mean square of the values that it is multiplied by.
     """
+    if axis == 0 and len(weight) > _AT_ONCE:
+        parts = [quantise_weight(weight[at : at + _AT_ONCE], 0, importance) for at in range(0, len(weight), _AT_ONCE)]
+        values, scale = np.concatenate([p.values for p in parts]), np.concatenate([p.scale for p in parts])
+        return Quantised(values, scale)
     columns = weight if axis == 1 else weight.T  # [K, N]
     power = np.ones((len(columns), 1), np.float32) if importance is None else importance[:, None]
     highest = np.maximum(np.abs(columns).max(axis=0), 1e-12)

@@ -26,6 +26,9 @@ GATE = ParityLimits(pairs=16, longest=64)
 OWN_INTEGERS = replace(GATE, agreement=0.8, links=0.5, logprobs=0.5)
 """For a model that has integers of its own: how far they are from its floats was its authors' choice."""
 
+NEARLY_ALL = 0.9
+"""Share of the vocabulary above which int8 scores all of it: to leave out the rest costs a copy of the table."""
+
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
@@ -58,7 +61,7 @@ def write_import(model: ImportedModel, out_dir: Path, options: ImportOptions, ne
         if learned is not None:
             options.say(str(learned))
         pairs = own_pairs(model, graphs, _sources(model, options))
-        export = _export_options(model, options, learned)
+        export = export_options(model, options, learned)
         parts = graphs, subwords_of(model), describe(model), pairs, out_dir
         try:
             if network is not None:
@@ -78,14 +81,16 @@ def _without_gate(card: Card, error: ParityError) -> Card:
     return replace(card, notes=f"{card.notes} {notes}" if card.notes else notes)
 
 
-def _export_options(model: ImportedModel, options: ImportOptions, learned: LearnedShortlist | None) -> ExportOptions:
+def export_options(model: ImportedModel, options: ImportOptions, learned: LearnedShortlist | None) -> ExportOptions:
+    """Return how the exporter writes the bundle of an imported model."""
+    produced = model.target.producible
     return ExportOptions(
         card=card_of(model, learned),
         version=options.version,
         precisions=options.precisions,
         alignment=model.alignment,
         decoding=model.decoding,
-        produced=model.target.producible,
+        produced=None if len(produced) > NEARLY_ALL * model.vocabulary_size else produced,
         float_bias=model.float_bias,
         shortlist=model.shortlist if learned is None else learned.shortlist,
         text_seen=bool(options.text),

@@ -18,6 +18,7 @@ from tests.training.imports.m2m_models import M2MShape, write_m2m
 from tests.training.imports.toy_text import ENGLISH, SENTENCES
 from training.data.batching import collate
 from training.imports.add import format_of
+from training.imports.bundle import ImportOptions, export_options
 from training.imports.m2m import read_m2m
 from training.imports.network import network_of
 from training.imports.source import ReadOptions
@@ -48,6 +49,8 @@ def test_tokens_and_scores_are_those_of_transformers(shape: M2MShape, tmp_path: 
         logits[:, [1, 3]] = -1e9  # padding and <unk>, which are never written
         expected = logits.log_softmax(-1)[range(len(target)), labels]
         assert ours[range(len(target)), target].numpy() == pytest.approx(expected.numpy(), abs=1e-3)
+    # A large table is not copied for the sake of a few rows.
+    assert (export_options(model, ImportOptions(), None).produced is None) is bool(shape.fillers)
 
 
 @pytest.mark.parametrize(
