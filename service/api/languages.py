@@ -9,13 +9,14 @@ from service.engine import BoundedPool, Languages
 
 Result = TypeVar("Result")
 
-# Languages with a code of two letters (ISO 639-1), and those of three letters that many imported models have.
+# Languages with a code of two letters (ISO 639-1), and those of three letters that imported models have.
 _NAMES = Path(__file__).with_name("language_names.txt").read_text("utf-8")
 ENGLISH_NAMES = {
     code: name for code, _, name in (entry.partition(" ") for line in _NAMES.splitlines() for entry in line.split("|"))
 }
 # What LibreTranslate calls them.
 ENGLISH_NAMES |= {"pt-BR": "Portuguese (Brazil)", "zh-Hans": "Chinese", "zh-Hant": "Chinese (traditional)"}
+_SCRIPTS = {"Arab": "Arabic", "Cyrl": "Cyrillic", "Deva": "Devanagari", "Latn": "Latin", "Tfng": "Tifinagh"}
 
 
 def language_name(tag: str) -> str:
@@ -23,7 +24,7 @@ def language_name(tag: str) -> str:
     if tag in ENGLISH_NAMES:
         return ENGLISH_NAMES[tag]
     base, _, rest = tag.partition("-")
-    return f"{ENGLISH_NAMES[base]} ({rest})" if base in ENGLISH_NAMES else tag
+    return f"{ENGLISH_NAMES[base]} ({_SCRIPTS.get(rest, rest)})" if base in ENGLISH_NAMES else tag
 
 
 POOL = BoundedPool("language detection", 2, 2048)

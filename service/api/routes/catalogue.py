@@ -21,7 +21,7 @@ HISTORY = ("recipe", "legs", "data")  # of a model card: nine tenths of it
 
 
 @router.get("/languages", response_model=list[LanguageSchema])
-async def list_languages(service: ServiceDep) -> JSONResponse:
+async def list_languages(request: Request, service: ServiceDep) -> Response:
     """List the languages and the targets of each, which include itself."""
     languages = service.languages
     listed: list[dict[str, Any]] = []
@@ -31,7 +31,7 @@ async def list_languages(service: ServiceDep) -> JSONResponse:
             listed[-1]["pivots"] = dict.fromkeys(pivoted, languages.pivot)
         if has_registers(code):
             listed[-1]["formality"] = True
-    return JSONResponse(listed)
+    return _packed(JSONResponse(listed), request)
 
 
 @router.get("/glossaries", response_model=list[GlossarySchema])
@@ -45,19 +45,28 @@ async def list_models(request: Request, options: Annotated[ModelsRequest, Query(
     """List the loaded models, with their digests, devices, limits and model cards."""
     registry = service.registry
     states, models = {state.name: state for state in registry.states()}, registry.models()
-    is_packed = "gzip" in request.headers.get("accept-encoding", "")  # the cards of five models are 175 kB, packed 17
     processes = service.settings.engine_processes
 
-    def written() -> bytes:
+    def written() -> Response:
         described = tuple(describe(info, service, states[info.name]) for info in while_wanted(models))
         if options.brief:
             described = tuple(brief(model) for model in described)
         # Undecided where the models run in this process, whatever the setting says: under Ray, for example.
         body = ModelList(models=described, engine_processes=0 if processes == "auto" else processes).json_bytes()
-        return gzip.compress(body, 6) if is_packed else body
+        return _packed(Response(body, media_type="application/json"), request)
 
-    headers = {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if is_packed else {})
-    return Response(await REPRESENTATIONS.run(written), headers=headers, media_type="application/json")
+    return await REPRESENTATIONS.run(written)
+
+
+def _packed(answer: Response, request: Request) -> Response:
+    """Return an answer that repeats itself, packed if the client reads that.
+
+    The cards of five models are 175 kB, packed 17; the targets of NLLB's 201 languages 274 kB, packed 4.
+    """
+    headers, body = {"Vary": "Accept-Encoding"}, bytes(answer.body)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        headers, body = headers | {"Content-Encoding": "gzip"}, gzip.compress(body, 6)
+    return Response(body, headers=headers, media_type=answer.media_type)
 
 
 def brief(model: ModelSchema) -> ModelSchema:

@@ -38,6 +38,16 @@ async def test_a_regional_language_is_served_under_every_name_it_has(client: Cli
     assert answer.status_code == 200, answer.text
 
 
+async def test_the_list_is_packed_for_those_who_read_that(client: Client) -> None:
+    packed, plain = [
+        await client.get("/languages", headers={"Accept-Encoding": coding}) for coding in ("gzip", "identity")
+    ]
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Vary"] == plain.headers["Vary"] == "Accept-Encoding"
+    assert packed.json() == plain.json()
+
+
 async def test_what_is_not_served_is_refused_under_the_name_it_was_asked_for(client: Client) -> None:
     for target in ("pt", "zt", "zh-TW", "pt-PT"):
         answer = await client.post("/translate", json={"q": TEXT, "source": "en", "target": target})
@@ -53,7 +63,7 @@ async def test_a_text_in_portuguese_is_found_to_be_in_the_portuguese_that_is_ser
 
 
 @pytest.mark.parametrize(
-    ("tag", "name"), [("hsb", "Upper Sorbian"), ("sr-Latn", "Serbian (Latn)"), ("rw", "Kinyarwanda"), ("qaa", "qaa")]
+    ("tag", "name"), [("hsb", "Upper Sorbian"), ("sr-Latn", "Serbian (Latin)"), ("rw", "Kinyarwanda"), ("qaa", "qaa")]
 )
 def test_languages_of_imported_models_have_names(tag: str, name: str) -> None:
     assert language_name(tag) == name

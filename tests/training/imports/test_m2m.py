@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 import torch
 from ctranslate2.converters import TransformersConverter
+from transformers.models.m2m_100.tokenization_m2m_100 import M2M100Tokenizer
 
+from service.api.languages import language_name
 from service.bundle.vocabulary import EOS
 from tests.support.api_client import answer, serving_models
 from tests.training.commands import call, figures, lines, refusal, verdict
@@ -68,6 +70,7 @@ def test_all_languages_have_their_tags_and_tokens(nllb: bool, count: int, tags: 
     names = {target.language: target.begin for target in model.targets}
     assert (len(model.source_languages), len(names), model.source_languages[0]) == (count, count, "en")
     assert names == model.languages.source_prefixes
+    assert [tag for tag in names if language_name(tag) == tag] == []
     pieces = model.target.tokenizer.id_to_token
     assert {tag: str(pieces(names[tag][0])).strip() for tag in tags} == tags
     assert "does not translate into tlh; it has" in str(refusal("import", folder, "--output", folder, "--to", "tlh"))
@@ -76,20 +79,22 @@ def test_all_languages_have_their_tags_and_tokens(nllb: bool, count: int, tags: 
     assert "its tokenizer is a SMALL100Tokenizer" in str(refusal("import", folder, "--output", folder))
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of an NLLB model that has learnt what animals do, and to say it in English and in French."""
-    folder, (english, french, german) = (
-        tmp_path_factory.mktemp("trained") / "nllb",
-        ("eng_Latn", "fra_Latn", "deu_Latn"),
-    )
+def trained_model(folder: Path, nllb: bool) -> Path:
+    """Write a model that has learnt what animals do, and to say it in English and in French; return its folder."""
+    english, french, german = ("eng_Latn", "fra_Latn", "deu_Latn") if nllb else ("en", "fr", "de")
     pairs = [
         pair
         for one, second, third in SENTENCES
         for pair in ((english, french, one, second), (english, german, one, third), (french, english, second, one))
     ]
-    write_m2m(folder, M2MShape(texts=[text for texts in SENTENCES for text in texts]), pairs)
+    write_m2m(folder, M2MShape(nllb, texts=[text for texts in SENTENCES for text in texts]), pairs)
     return folder
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an NLLB model."""
+    return trained_model(tmp_path_factory.mktemp("trained") / "nllb", nllb=True)
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +117,17 @@ def test_the_bundle_does_what_transformers_does(models: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_of_ctranslate2_does_what_ctranslate2_does(trained: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("nllb", [True, False])
+def test_a_folder_of_ctranslate2_does_what_ctranslate2_does(
+    nllb: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    hub = request.getfixturevalue("trained") if nllb else trained_model(tmp_path / "m2m", nllb=False)
     folder, bundle = tmp_path / "converted", tmp_path / "models/converted"
-    TransformersConverter(str(trained)).convert(str(folder))
-    shutil.copy(trained / "sentencepiece.bpe.model", folder)
+    if not nllb:  # the converter asks for the tokens of languages as transformers 4 gave them
+        told = property(lambda tokenizer: {"additional_special_tokens": [*tokenizer.lang_token_to_id]})
+        monkeypatch.setattr(M2M100Tokenizer, "special_tokens_map", told)
+    TransformersConverter(str(hub)).convert(str(folder))
+    shutil.copy(hub / "sentencepiece.bpe.model", folder)
     text = lines(tmp_path / "text.en", (texts[0] for texts in SENTENCES[:6]))
     call("import", folder, "--output", bundle, "--faithful", "--from", "en", "--to", "de", "--licence", "MIT",
          "--check", text)  # fmt: skip
