@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -105,7 +106,7 @@ def _unpack(path: Path, target: Path) -> None:
                 (target / inside).parent.mkdir(exist_ok=True)
                 with archive.open(entry) as packed, (target / inside).open("wb") as file:
                     shutil.copyfileobj(packed, file)  # never more than the header's size
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
         raise ImportRefused(f"{path}: it is no zip archive that can be read, or it is cut off ({error})") from error
 
 

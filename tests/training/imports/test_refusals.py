@@ -247,6 +247,16 @@ def test_argos_packages(content: dict[str, bytes] | str | None, message: str, tm
     assert message in refused(lambda: read_argos(path, ReadOptions(licence="MIT")))
 
 
+def test_a_package_whose_packed_bytes_are_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "p.argosmodel"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("package/metadata.json", SAID * 20)
+    content = bytearray(path.read_bytes())
+    content[51:71] = b"\xff" * 20  # the first bytes behind the header of the entry
+    path.write_bytes(content)
+    assert "it is no zip archive that can be read" in refused(lambda: read_argos(path, ReadOptions(licence="MIT")))
+
+
 def test_argos_installations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, message in (("nowhere", "set ARGOS_PACKAGES_DIR"), (".", "it holds no packages")):
         monkeypatch.setenv("ARGOS_PACKAGES_DIR", str(tmp_path / name))
