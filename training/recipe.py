@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
+from service.bundle.limits import WRAP_TOKENS
 from service.bundle.manifest import Step
 from training.corpus_config import CleaningConfig, CorpusConfig, VocabularyConfig
 from training.git_folder import Place
@@ -131,6 +132,8 @@ class Recipe(Section):
     validation: ValidationConfig = ValidationConfig()
     max_tokens: int = Field(256, ge=8, le=512)
     """Longest sentence of either side in subwords, including the end token; also the limit of the served model."""
+    wrap_tokens: int = Field(WRAP_TOKENS, ge=8)
+    """Sentences with more source subwords are translated in parts; fewer are better for models of short sentences."""
     start_from: Place | None = None
     """A run folder or bundle whose parameters the run begins with; embeddings are matched by piece. ``{revision: …,
     path: …}`` is a bundle of an earlier revision of the repository."""

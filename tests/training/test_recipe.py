@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from service.bundle.limits import WRAP_TOKENS
+from service.bundle.load import read_bundle
+from tests.support.paths import MODELS
 from training.recipe import RecipeError, load_recipe, parse_recipe
 from training.recipe_stages import load_recipes
 
@@ -36,6 +39,17 @@ def guided(kind: str, layer: int = 0, head: int = 0, **network: str) -> dict[str
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_committed_recipes_are_valid_and_carry_their_file_name(path: Path) -> None:
     assert {recipe.name for recipe in load_recipes(path, RUNS)} == {path.stem}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in RECIPES if (MODELS / path.stem).is_dir()], ids=lambda path: path.stem
+)
+def test_a_shipped_model_reads_as_much_at_once_as_its_recipe_says(path: Path) -> None:
+    recipe, manifest = load_recipes(path, RUNS)[-1], read_bundle(MODELS / path.stem).manifest
+    assert (manifest.decoding.wrap_tokens or WRAP_TOKENS, manifest.limits.source_tokens) == (
+        recipe.wrap_tokens,
+        recipe.max_tokens,
+    )
 
 
 def test_committed_recipes_begin_from_what_the_repository_or_another_recipe_has() -> None:

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from service.bundle.limits import WRAP_TOKENS
 from training.cli.options import (
     BeamSize,
     Edges,
@@ -38,19 +37,13 @@ def evaluate(
     translations: Annotated[Path | None, typer.Option(help="File for the translations.")] = None,
     output: Output = None,
     weights: WeightsOption = "usual",
-    wrap_tokens: Annotated[
-        int,
-        typer.Option(
-            min=8, help="Translate sentences with more source tokens in parts; use the same value for `export`."
-        ),
-    ] = WRAP_TOKENS,
     edges: Edges = "10,20,30",
 ) -> None:
     """Measure BLEU and chrF of a test set or the development data, by sentence length, and the teaching sentences."""
     bounds = tuple(int(edge) for edge in edges.split(","))
     trained = load_trained(run, weights)
-    limit = trained.recipe.max_tokens
-    options = SearchOptions(beam_size, length_penalty, limit, wrap_tokens)
+    recipe = trained.recipe
+    options = SearchOptions(beam_size, length_penalty, recipe.max_tokens, recipe.wrap_tokens)
     results = []
     lines: list[str] = []
     for test_set in load_development(run) if test is None else [load_test(test, target)]:

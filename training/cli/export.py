@@ -44,12 +44,6 @@ def export(
         typer.Option(help="Output of `align --reading --gold` for the same alignment head, against links from people."),
     ] = None,
     notes: Annotated[str | None, typer.Option(help="A sentence for the model card.")] = None,
-    wrap_tokens: Annotated[
-        int | None,
-        typer.Option(
-            min=8, help="Translate sentences with more source tokens in parts; better for models of short sentences."
-        ),
-    ] = None,
     shortlist: Annotated[
         bool, typer.Option(help="Let int8 steps score only the tokens that a sentence's translation may need.")
     ] = True,
@@ -66,7 +60,7 @@ def export(
         card=card,
         version=version or next_version(output),
         precisions=precisions,
-        decoding=DecodingDefaults(wrap_tokens=wrap_tokens),
+        decoding=DecodingDefaults(wrap_tokens=trained.recipe.wrap_tokens),
         alignment=read_alignment(alignment, gold_alignment) if alignment else None,
         shortlist=shortlist_of(folder, trained.recipe, trained.tokenizer.get_vocab_size()) if shortlist else None,
     )
