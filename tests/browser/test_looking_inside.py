@@ -63,7 +63,7 @@ def test_another_model_can_be_chosen(page: Page, url: str) -> None:
 
 
 def test_figures_and_data_are_saved(page: Page, url: str, tmp_path: Path) -> None:
-    translate(page, url, "<b>dog</b> & قط 猫", anyway=True)
+    translate(page, url, "<b>dog</b> & قط 猫")
     contents = {}
     unfold(page, "Export")
     for name in ("SVG", "PNG", "JSON", "CSV", "BertViz", "Pharaoh"):

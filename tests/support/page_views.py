@@ -30,16 +30,14 @@ def unfold(page: Page, name: str) -> None:
         box.locator("summary").click()
 
 
-def translate(page: Page, url: str, text: str = "the dog sleeps here", *, anyway: bool = False) -> None:
-    """Open the page, translate a text, and wait for the figure; `anyway`: although it looks foreign."""
+def translate(page: Page, url: str, text: str = "the dog sleeps here") -> None:
+    """Open the page, translate a text, and wait for the figure."""
     page.goto(f"{url}/#source=en&target=fr&view=heatmap")
     box = page.get_by_label("Text", exact=True)
     expect(box).to_be_focused()
     expect(page.locator("#model")).to_contain_text("Transformer")
     box.fill(text)
     box.press("Control+Enter")
-    if anyway:
-        page.locator("#anyway").click()
     expect(page.locator("#translation")).to_have_text(text.upper())
     expect(page.locator("#figure svg")).to_be_visible()
 
